@@ -101,7 +101,8 @@ func (c *placementWrite) write(ctx context.Context) Result {
 }
 
 // place repeats the request for some pods until the server answers. A repetition is harmless: the
-// server waits for the end of the first request, and accepts pods that are on their nodes.
+// server waits for the end of the first request, and accepts pods that are on their nodes. Only the
+// refusal of a first request shows that no pod was bound.
 func (c *placementWrite) place(ctx context.Context, pods []plan.Pod) (failed map[model.Key]error, err error) {
 	unit := c.plan.Unit.Key
 	request := &placement.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: unit.Namespace, Name: unit.Name}}
@@ -109,22 +110,38 @@ func (c *placementWrite) place(ctx context.Context, pods []plan.Pod) (failed map
 		request.Spec.Pods = append(request.Spec.Pods,
 			placement.PodPlacement{Name: pods[i].Pod.Name, UID: pods[i].UID, NodeName: pods[i].Node})
 	}
-	if err := c.writes.Acquire(ctx, 1); err != nil {
-		return nil, err
-	}
-	defer c.writes.Release(1)
 	for attempt := 0; ; attempt++ {
-		answer, err := c.placements.api.Place(ctx, request)
+		answer, err := c.send(ctx, request)
 		if err == nil {
 			return unbound(pods, answer), nil
 		}
 		if client.IsRefusal(err) && !apierrors.IsTooManyRequests(err) {
-			return nil, err
+			if attempt == 0 {
+				return nil, err
+			}
+			return c.outcomes(ctx, pods, err), nil
 		}
 		if canceled := c.pause(ctx, attempt); canceled != nil {
 			return nil, errors.Join(canceled, err)
 		}
 	}
+}
+
+// send sends one request, within the limit of concurrent writes.
+func (c *placementWrite) send(ctx context.Context, request *placement.Placement) (*placement.Placement, error) {
+	if err := c.writes.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer c.writes.Release(1)
+	return c.placements.api.Place(ctx, request)
+}
+
+// outcomes returns the pods that are not on their nodes, after a repeated request was refused. The
+// first one may have been carried out, and a pod may have changed since.
+func (c *placementWrite) outcomes(ctx context.Context, pods []plan.Pod, failure error) map[model.Key]error {
+	return c.tryEach(ctx, pods, func(ctx context.Context, bind *plan.Pod) error {
+		return c.outcome(ctx, bind, failure)
+	})
 }
 
 // unbound returns the pods that the server did not bind, with the reasons.

@@ -141,6 +141,24 @@ func TestPlacementWithoutAnAnswerIsNotTakenBack(t *testing.T) {
 	}
 }
 
+// A repetition may be refused because a pod has changed since the first request was carried out:
+// nothing is taken back.
+func TestRefusedRepetitionIsNotTakenBack(t *testing.T) {
+	p := newPlacing(newServer(claim("c")))
+	p.answer = func(request int) error {
+		if request == 1 {
+			p.bound[model.Key{Namespace: "ns", Name: "p-0"}], p.bound[model.Key{Namespace: "ns", Name: "p-1"}] = "n1", "n1"
+			return apierrors.NewTimeoutError("gone", 0)
+		}
+		return conflict
+	}
+	result := p.committer().Commit(t.Context(), wholeGang(3))
+	if len(result.Failed) != 1 || result.Failed[model.Key{Namespace: "ns", Name: "p-2"}] == nil || result.Refused != nil ||
+		p.claims[model.Key{Namespace: "ns", Name: "c"}].Status.Allocation == nil {
+		t.Errorf("result %+v, claim %+v", result, p.claims)
+	}
+}
+
 func TestPodThatChangesAfterItsPlacementFailsAlone(t *testing.T) {
 	p := newPlacing(newServer(claim("c")))
 	p.unbound = []placement.UnboundPod{{Name: "p-1", Message: "pod p-1 was deleted"}}
