@@ -240,7 +240,11 @@ func (t *text) capacity(c *Capacity) {
 	if c.AtLeast {
 		atLeast = "at least "
 	}
-	t.paragraph("", "", fmt.Sprintf("%s%d more fit (%d pods each), without preemption.", atLeast, c.Copies, c.Pods))
+	pods := "pods"
+	if c.Pods == 1 {
+		pods = "pod"
+	}
+	t.paragraph("", "", fmt.Sprintf("%s%d more fit (%d %s each), without preemption.", atLeast, c.Copies, c.Pods, pods))
 	t.line("")
 	if c.RunsOut == nil {
 		return
