@@ -14,11 +14,13 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/allot-dev/allot/api"
 	"github.com/allot-dev/allot/internal/apiserver/offline"
 	"github.com/allot-dev/allot/internal/apiserver/registry"
+	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/forecast"
 	"github.com/allot-dev/allot/internal/snapshot"
 )
@@ -159,6 +161,35 @@ func input(
 	}
 	after.Taken = metav1.NewTime(start.Add(time.Hour))
 	return changes, capacity, after
+}
+
+// A plan that was saved is a cluster for the next plan: what that creates gets other UIDs.
+func TestUIDsAreUniqueAfterSavedPlan(t *testing.T) {
+	server := newServer(t)
+	_, _, snap := input(t, server, txtar.Parse([]byte("world: gpus nodes\n")))
+	for _, name := range []string{"one", "two"} {
+		pod := "{apiVersion: v1, kind: Pod, metadata: {name: " + name + "}, spec: {containers: [{name: c, image: pause}], " +
+			"resourceClaims: [{name: g, resourceClaimTemplateName: one-gpu}]}}"
+		after, err := forecast.New(snap, server).After(forecast.Changes{Apply: manifests(t, server, name, pod)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		snap = after
+	}
+	seen := map[types.UID]string{}
+	world, err := snap.World("any")
+	if err != nil {
+		t.Fatal(err)
+	}
+	world.Each(func(object client.Object) {
+		if other, ok := seen[object.GetUID()]; ok {
+			t.Errorf("%T %s and %s have UID %s", object, object.GetName(), other, object.GetUID())
+		}
+		seen[object.GetUID()] = object.GetName()
+	})
+	if len(world.Claims.List()) != 2 {
+		t.Errorf("%d claims, want 2", len(world.Claims.List()))
+	}
 }
 
 // flags adds one flag of allot plan to the Changes, and reports whether it is --capacity.

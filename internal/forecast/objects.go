@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -126,7 +127,24 @@ func (s *simulation) adjust(object client.Object) {
 	}
 }
 
-func uidOf(n int) types.UID { return types.UID("planned-" + strconv.Itoa(n)) }
+// plannedUID begins the UIDs of objects that a simulation has created; a number follows.
+const plannedUID = "planned-"
+
+func uidOf(n int) types.UID { return types.UID(plannedUID + strconv.Itoa(n)) }
+
+// lastPlanned returns the largest number in the UIDs of objects that a simulation has created
+// before, if the Snapshot was saved after a Plan, and 0 if there are none.
+func lastPlanned(w *snapshot.World) int {
+	last := 0
+	w.Each(func(object client.Object) {
+		if number, ok := strings.CutPrefix(string(object.GetUID()), plannedUID); ok {
+			if n, err := strconv.Atoi(number); err == nil {
+				last = max(last, n)
+			}
+		}
+	})
+	return last
+}
 
 // generateName returns the next name that is free. No name is used twice.
 func (s *simulation) generateName(object client.Object) string {

@@ -19,7 +19,12 @@ type identities struct {
 
 func newIdentities() *identities { return &identities{now: map[types.UID]types.UID{}} }
 
+// add remembers the UID of an object that was written. Objects that are not in the Snapshot, as the
+// ServiceAccounts, have no old one.
 func (i *identities) add(old, now types.UID) {
+	if old == "" {
+		return
+	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.now[old] = now
