@@ -84,7 +84,8 @@ func newSimulation(snap *snapshot.Snapshot, server Server) (*simulation, error) 
 		world: world, server: server, allot: snap.Server.Allot, now: snap.Taken.Time, past: snap.Taken.Add(-settledAge),
 		placer: sched.NewPlacer(world.State, sched.DefaultSteps), queue: queue.New(),
 		owners: owners{}, lacking: map[claimOwner]bool{}, drained: map[string]bool{},
-		created: lastPlanned(world), names: map[string]int{}, ages: map[types.UID]metav1.Time{}, applied: map[types.UID]bool{},
+		created: lastPlanned(world), names: map[string]int{}, ages: map[types.UID]metav1.Time{},
+		applied:      map[types.UID]bool{},
 		oldTemplates: map[types.UID]*core.PodTemplateSpec{}, refused: map[ownerKey]bool{},
 		ends: map[types.UID]end{}, problems: map[string]Problem{}, blocked: map[model.Key]string{},
 	}
