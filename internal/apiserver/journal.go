@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
@@ -39,31 +42,49 @@ func (b *backend) journal() registry.Journal {
 
 // Begin implements registry.Journal. If etcd does not respond, the transaction is repeated: its
 // result must be known.
-func (j journal) Begin(ctx context.Context, name string, entry []byte, versions map[string]int64) (bool, error) {
+func (j journal) Begin(
+	ctx context.Context, name string, entry []byte, versions map[string]int64,
+) (changed []string, err error) {
 	key := journalPrefix + name
+	objects := slices.Sorted(maps.Keys(versions))
 	conditions := []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(key), "=", 0)}
-	for object, version := range versions {
-		conditions = append(conditions, clientv3.Compare(clientv3.ModRevision(etcdPrefix+object), "=", version))
+	otherwise := []clientv3.Op{clientv3.OpGet(key, clientv3.WithKeysOnly())}
+	for _, object := range objects {
+		conditions = append(conditions, clientv3.Compare(clientv3.ModRevision(etcdPrefix+object), "=", versions[object]))
+		otherwise = append(otherwise, clientv3.OpGet(etcdPrefix+object, clientv3.WithKeysOnly()))
 	}
 	for {
-		resp, err := j.etcd.Txn(ctx).If(
-			conditions...).Then(
-			clientv3.OpPut(key, string(entry)),
-		).Else(clientv3.OpGet(key)).Commit()
+		resp, err := j.etcd.Txn(ctx).If(conditions...).Then(clientv3.OpPut(key, string(entry))).Else(otherwise...).Commit()
 		switch {
 		case err == nil && resp.Succeeded:
-			return true, nil
+			return nil, nil
 		case err == nil:
-			return len(resp.Responses[0].GetResponseRange().Kvs) > 0, nil // by an earlier repetition
+			return changedObjects(resp, objects, versions), nil
 		case isRejected(err):
-			return false, fmt.Errorf("record the placement: %w", err)
+			return nil, fmt.Errorf("record the placement: %w", err)
 		}
 		select {
 		case <-ctx.Done():
-			return false, fmt.Errorf("record the placement: %w", err)
+			return nil, fmt.Errorf("record the placement: %w", err)
 		case <-time.After(journalPause):
 		}
 	}
+}
+
+// changedObjects returns the objects whose versions are others than the conditions of Begin wanted,
+// or none if the entry was stored by an earlier repetition.
+func changedObjects(resp *clientv3.TxnResponse, objects []string, versions map[string]int64) []string {
+	found := func(i int) []*mvccpb.KeyValue { return resp.Responses[i].GetResponseRange().Kvs }
+	if len(found(0)) > 0 {
+		return nil
+	}
+	var changed []string
+	for i, object := range objects {
+		if kvs := found(i + 1); len(kvs) == 0 || kvs[0].ModRevision != versions[object] {
+			changed = append(changed, object)
+		}
+	}
+	return changed
 }
 
 // isRejected reports whether etcd has rejected a request, such as one that is too large.

@@ -10,10 +10,12 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -148,6 +150,45 @@ func TestPlacementThatConflictsBindsNothing(t *testing.T) {
 	}
 	if on := bound(t, c, ns); len(on) != 1 {
 		t.Errorf("bound %v", on)
+	}
+}
+
+// R50: pods that get conditions while a gang is bound do not make it fail; each of a thousand gets
+// one when the gang waits.
+func TestPlacementOfPodsThatChange(t *testing.T) {
+	c, set, ns := clientset(t, shared.Loopback()), setOf(t, shared.Loopback()), namespace(t)
+	p := waiting(t, c, ns, 100)
+	for i := range p.Spec.Pods {
+		p.Spec.Pods[i].ResourceVersion = ""
+	}
+	var writers errgroup.Group
+	defer func() {
+		if err := writers.Wait(); err != nil {
+			t.Error(err)
+		}
+	}()
+	started := make(chan struct{}, 1)
+	for w := range 4 {
+		writers.Go(func() error {
+			for n := range 300 {
+				patch := fmt.Sprintf(`{"metadata":{"annotations":{"n":"%d-%d"}}}`, w, n)
+				if _, err := c.CoreV1().Pods(ns).Patch(t.Context(), p.Spec.Pods[n%100].Name, types.MergePatchType,
+					[]byte(patch), metav1.PatchOptions{}); err != nil {
+					return err
+				}
+				if w == 0 && n == 0 {
+					started <- struct{}{}
+				}
+			}
+			return nil
+		})
+	}
+	within(t, started)
+	if _, err := set.Place(t.Context(), p); err != nil {
+		t.Error(err)
+	}
+	if on := bound(t, c, ns); len(on) != 100 {
+		t.Errorf("bound %d of 100", len(on))
 	}
 }
 

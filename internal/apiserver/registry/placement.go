@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,8 +58,10 @@ func (p *placements) NamespaceScoped() bool { return true }
 // GetSingularName implements rest.SingularNameProvider.
 func (p *placements) GetSingularName() string { return "placement" }
 
-// placementAttempts limits how often pods are read again that change while they are checked.
-const placementAttempts = 5
+// placementPatience is the time after which a placement is refused whose pods change again and again
+// between their check and the record. Each pod of a large gang may get a new condition meanwhile,
+// which takes some seconds; a refusal would cost the gang its devices.
+const placementPatience = 10 * time.Second
 
 // Create implements rest.Creater.
 func (p *placements) Create(
@@ -100,18 +103,29 @@ func (p *placements) Create(
 func (p *placements) place(
 	ctx context.Context, request *placement.Placement, entry *placementEntry, dry bool,
 ) ([]placement.UnboundPod, error) {
-	for attempt := range placementAttempts {
-		versions, err := p.check(ctx, request, entry, attempt > 0)
-		if err != nil || dry || len(versions) == 0 {
-			return nil, err
+	c, err := p.newPodCheck(ctx, request, entry)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.all(ctx); err != nil {
+		return nil, err
+	}
+	for began := time.Now(); ; {
+		versions := c.unchanged()
+		if dry || len(versions) == 0 {
+			return nil, nil
 		}
-		name, recorded, err := p.record(entry, versions)
-		if err != nil {
+		name, changed, err := p.record(entry, versions)
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if recorded {
+		case len(changed) == 0:
 			return p.carryOut(p.running, name, entry)
+		case time.Since(began) > placementPatience:
+			return nil, apierrors.NewConflict(placementResource, request.Name, errors.New("the pods change too often"))
+		}
+		if err := c.again(ctx, changed); err != nil {
+			return nil, err
 		}
 	}
-	return nil, apierrors.NewConflict(placementResource, request.Name, errors.New("the pods change too often"))
 }

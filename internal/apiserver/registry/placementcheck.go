@@ -90,44 +90,88 @@ func (p *placements) admitBinding(ctx context.Context, binding *corev1.Binding, 
 	return nil
 }
 
-// check reads the pods, and returns the versions of those that are not on their node yet, by key.
-// The error has every pod that cannot be bound.
-func (p *placements) check(
-	ctx context.Context, request *placement.Placement, entry *placementEntry, fresh bool,
-) (map[string]int64, error) {
-	options := &metav1.GetOptions{}
-	if !fresh {
-		options.ResourceVersion = "0" // the cache is sufficient: the journal compares the versions
+// podCheck checks whether the pods of a request can be bound. It remembers what it has seen of each,
+// so that only pods that have changed are read again.
+type podCheck struct {
+	*placements
+	request  *placement.Placement
+	entry    *placementEntry
+	refusals []error        // why pods cannot be bound; nil for those that can
+	versions []int64        // of pods that are not on their nodes yet; 0 for those that are
+	keys     []string       // of the storage
+	indices  map[string]int // of the pods, by key
+}
+
+func (p *placements) newPodCheck(
+	ctx context.Context, request *placement.Placement, entry *placementEntry,
+) (*podCheck, error) {
+	n := len(entry.Pods)
+	c := &podCheck{
+		placements: p, request: request, entry: entry, refusals: make([]error, n), versions: make([]int64, n),
+		keys: make([]string, n), indices: make(map[string]int, n),
 	}
-	versions := make(map[string]int64, len(entry.Pods))
-	refusals := make([]error, len(entry.Pods))
-	outdated := false
 	for i := range entry.Pods {
-		b := &entry.Pods[i]
-		obj, err := p.pods.Get(ctx, b.Name, options)
-		if err != nil {
-			refusals[i], outdated = err, true
-			continue
-		}
-		pod := obj.(*core.Pod)
-		if refusals[i] = mayPlace(pod, &request.Spec.Pods[i]); refusals[i] != nil {
-			outdated = true
-			continue
-		}
-		b.UID = pod.UID
-		if pod.Spec.NodeName == b.Node {
-			continue
-		}
-		key, err := p.pods.KeyFunc(ctx, b.Name)
+		key, err := p.pods.KeyFunc(ctx, entry.Pods[i].Name)
 		if err != nil {
 			return nil, err
 		}
-		versions[key] = int64(versionOf(pod.ResourceVersion))
+		c.keys[i], c.indices[key] = key, i
 	}
-	if outdated && !fresh {
-		return p.check(ctx, request, entry, true) // the cache may lag
+	return c, nil
+}
+
+// all checks all pods. The cache of the server is sufficient, because the journal compares the
+// versions; but it may lag, so that what it refuses is read from the storage. The error has every
+// pod that cannot be bound.
+func (c *podCheck) all(ctx context.Context) error {
+	var refusedKeys []string
+	for i := range c.entry.Pods {
+		c.check(ctx, i, &metav1.GetOptions{ResourceVersion: "0"})
+		if c.refusals[i] != nil {
+			refusedKeys = append(refusedKeys, c.keys[i])
+		}
 	}
-	return versions, refused(request, refusals)
+	return c.again(ctx, refusedKeys)
+}
+
+// again reads some pods from the storage, and checks them.
+func (c *podCheck) again(ctx context.Context, keys []string) error {
+	inParallel(len(keys), checkWorkers, func(k int) { c.check(ctx, c.indices[keys[k]], &metav1.GetOptions{}) })
+	return refused(c.request, c.refusals)
+}
+
+// checkWorkers is the number of pods that are read concurrently from the storage.
+const checkWorkers = 16
+
+// check checks one pod.
+func (c *podCheck) check(ctx context.Context, i int, options *metav1.GetOptions) {
+	b := &c.entry.Pods[i]
+	c.versions[i] = 0
+	obj, err := c.pods.Get(ctx, b.Name, options)
+	if err != nil {
+		c.refusals[i] = err
+		return
+	}
+	pod := obj.(*core.Pod)
+	if c.refusals[i] = mayPlace(pod, &c.request.Spec.Pods[i]); c.refusals[i] != nil {
+		return
+	}
+	b.UID = pod.UID
+	if pod.Spec.NodeName != b.Node {
+		c.versions[i] = int64(versionOf(pod.ResourceVersion))
+	}
+}
+
+// unchanged returns the versions that the pods must still have when the plan is recorded, by key. It
+// is empty if all are on their nodes.
+func (c *podCheck) unchanged() map[string]int64 {
+	versions := make(map[string]int64, len(c.keys))
+	for i, version := range c.versions {
+		if version > 0 {
+			versions[c.keys[i]] = version
+		}
+	}
+	return versions
 }
 
 // mayPlace returns an error if the pod is not the one of the plan, or cannot be bound to its node.

@@ -24,8 +24,9 @@ import (
 // out when the server starts again.
 type Journal interface {
 	// Begin stores an entry with a new name if every object has its version, which is all one
-	// transaction. It reports whether it was stored. The keys are those of the storage.
-	Begin(ctx context.Context, name string, entry []byte, versions map[string]int64) (bool, error)
+	// transaction. Otherwise it returns the objects that have another version, or were deleted. The
+	// keys are those of the storage.
+	Begin(ctx context.Context, name string, entry []byte, versions map[string]int64) (changed []string, err error)
 	// End removes an entry.
 	End(ctx context.Context, name string) error
 	// Open returns the entries that were not ended, by name.
@@ -61,15 +62,18 @@ func (b *placementBind) binding(namespace string) *corev1.Binding {
 	}
 }
 
-// record stores the entry in the journal if no pod has changed since it was checked.
-func (p *placements) record(entry *placementEntry, versions map[string]int64) (name string, ok bool, err error) {
+// record stores the entry in the journal if no pod has changed since it was checked, and otherwise
+// returns the keys of those that have.
+func (p *placements) record(
+	entry *placementEntry, versions map[string]int64,
+) (name string, changed []string, err error) {
 	encoded, err := json.Marshal(entry)
 	if err != nil {
-		return "", false, fmt.Errorf("encode the placement: %w", err)
+		return "", nil, fmt.Errorf("encode the placement: %w", err)
 	}
 	name = uuid.NewString()
-	ok, err = p.journal.Begin(p.running, name, encoded, versions)
-	return name, ok, err
+	changed, err = p.journal.Begin(p.running, name, encoded, versions)
+	return name, changed, err
 }
 
 // resume carries out the entries that another process has begun. It must be called before requests

@@ -31,19 +31,19 @@ func (s *Server) InterruptPlacement(binds int) {
 func (s *Server) Resume(ctx context.Context) error { return s.kinds.Resume(ctx) }
 
 // Begin implements registry.Journal.
-func (j journal) Begin(_ context.Context, name string, entry []byte, versions map[string]int64) (bool, error) {
+func (j journal) Begin(_ context.Context, name string, entry []byte, versions map[string]int64) ([]string, error) {
 	m := j.server.Memory
-	if !m.record(name, entry, versions) {
-		return false, nil
+	if changed := m.record(name, entry, versions); len(changed) > 0 {
+		return changed, nil
 	}
 	if !m.beginToDie() {
-		return true, nil
+		return nil, nil
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_ = j.server.Resume(ctx) // it fails where the server is killed
 	m.live()
-	return false, errKilled
+	return nil, errKilled
 }
 
 // End implements registry.Journal.
@@ -66,17 +66,20 @@ func (j journal) Open(context.Context) (map[string][]byte, error) {
 	return maps.Clone(m.entries), nil
 }
 
-// record stores an entry of the journal if the objects have these revisions.
-func (m *Memory) record(name string, entry []byte, versions map[string]int64) bool {
+// record stores an entry of the journal if the objects have these revisions, and otherwise returns
+// the keys of those that have not.
+func (m *Memory) record(name string, entry []byte, versions map[string]int64) (changed []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for key, version := range versions {
 		if m.objects[key].revision != uint64(version) {
-			return false
+			changed = append(changed, key)
 		}
 	}
-	m.entries[name] = entry
-	return true
+	if len(changed) == 0 {
+		m.entries[name] = entry
+	}
+	return changed
 }
 
 // beginToDie reports whether the server is killed now. Some updates may be left.
