@@ -1,9 +1,7 @@
 package placement
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
@@ -12,16 +10,12 @@ import (
 // backtracker is a depth-first search over the members, the nodes of each, and the devices on each
 // node.
 type backtracker struct {
-	filler  *filler
-	best    *best
-	target  int // members to place
-	skips   int // how many members may be skipped
-	cursors []*classCursor
-
-	// failed and here are for a search in any order: the keys of the trials that failed, in
-	// whatever order they were reached, and what the current trial has placed.
-	failed map[string]bool
-	here   []string
+	filler   *filler
+	best     *best
+	target   int // members to place
+	skips    int // how many members may be skipped
+	cursors  []*classCursor
+	deadEnds *deadEnds
 }
 
 // classCursor is a class with the nodes on which its members may be placed.
@@ -29,17 +23,22 @@ type classCursor struct {
 	class  *podClass
 	nodes  []*model.NodeInfo
 	placed int // members, the first ones
+	usage  int // index of the first cursor whose pods take the same from a node
 }
 
 // backtrack searches for a way to place at least target members of some classes where filling found
 // none: other nodes and other devices for earlier members, and another order of members where that
 // matters. If it succeeds, it leaves its placements in the trial, and nothing otherwise.
 func backtrack(f *filler, b *best, classes []*podClass, target int) bool {
-	r := &backtracker{filler: f, best: b, target: target, skips: countMembers(classes) - target}
+	r := &backtracker{
+		filler: f, best: b, target: target, skips: countMembers(classes) - target, deadEnds: newDeadEnds(),
+	}
 	ordered := false
 	for _, c := range hardestFirst(classes) {
 		ordered = ordered || c.fitter.DependsOnOrder()
-		r.cursors = append(r.cursors, &classCursor{class: c})
+		t := &classCursor{class: c}
+		r.cursors = append(r.cursors, t)
+		t.usage = slices.IndexFunc(r.cursors, func(like *classCursor) bool { return like == t || takesLike(like.class, c) })
 	}
 	for _, t := range r.cursors {
 		if ordered {
@@ -50,7 +49,6 @@ func backtrack(f *filler, b *best, classes []*podClass, target int) bool {
 	}
 	found := false
 	if ordered {
-		r.failed = map[string]bool{}
 		found = r.inAnyOrder()
 	} else {
 		found = r.inOrder(0, 0, 0)
@@ -80,8 +78,12 @@ func (r *backtracker) inOrder(at, first, skipped int) bool {
 	if t.placed == len(t.class.members) {
 		return r.inOrder(at+1, 0, skipped)
 	}
+	key := r.deadEnds.key(at, t.placed, first, skipped)
+	if r.deadEnds.known[key] {
+		return false
+	}
 	for n := first; n < len(t.nodes); n++ {
-		if r.placeOn(t, t.nodes[n], func(alloc.Choice) bool { return r.inOrder(at, n, skipped) }) {
+		if r.placeOn(t, t.nodes[n], func() bool { return r.inOrder(at, n, skipped) }) {
 			return true
 		}
 		if r.filler.budget.exhausted {
@@ -89,10 +91,12 @@ func (r *backtracker) inOrder(at, first, skipped int) bool {
 		}
 	}
 	// If a member is skipped, so are all that follow in its class: they could take its place.
-	if skipped += len(t.class.members) - t.placed; skipped > r.skips {
-		return false
+	skipped += len(t.class.members) - t.placed
+	if skipped <= r.skips && r.inOrder(at+1, 0, skipped) {
+		return true
 	}
-	return r.inOrder(at+1, 0, skipped)
+	r.deadEnds.known[key] = !r.filler.budget.exhausted
+	return false
 }
 
 // inAnyOrder continues with a member of any class on any node.
@@ -101,22 +105,20 @@ func (r *backtracker) inAnyOrder() bool {
 		return true
 	}
 	r.best.recordProgress()
-	key := r.key()
-	if r.failed[key] {
+	position := make([]int, len(r.cursors))
+	for i, t := range r.cursors {
+		position[i] = t.placed
+	}
+	key := r.deadEnds.key(position...)
+	if r.deadEnds.known[key] {
 		return false
 	}
-	for at, t := range r.cursors {
+	for _, t := range r.cursors {
 		if t.placed == len(t.class.members) {
 			continue
 		}
-		for n, info := range t.nodes {
-			goOn := func(choice alloc.Choice) bool {
-				r.here = append(r.here, fmt.Sprintf("%d on %d %s", at, n, choice.Key()))
-				found := r.inAnyOrder()
-				r.here = r.here[:len(r.here)-1]
-				return found
-			}
-			if r.placeOn(t, info, goOn) {
+		for _, info := range t.nodes {
+			if r.placeOn(t, info, r.inAnyOrder) {
 				return true
 			}
 			if r.filler.budget.exhausted {
@@ -124,20 +126,12 @@ func (r *backtracker) inAnyOrder() bool {
 			}
 		}
 	}
-	r.failed[key] = true
+	r.deadEnds.known[key] = true
 	return false
 }
 
-// key returns a string that is equal for trials with as many members of each class on each node,
-// with the same devices.
-func (r *backtracker) key() string {
-	here := slices.Clone(r.here)
-	slices.Sort(here)
-	return strings.Join(here, ";")
-}
-
 // placeOn tries the next member of a class on one node, with each choice of devices.
-func (r *backtracker) placeOn(t *classCursor, info *model.NodeInfo, goOn func(alloc.Choice) bool) bool {
+func (r *backtracker) placeOn(t *classCursor, info *model.NodeInfo, goOn func() bool) bool {
 	trial, budget := r.filler.trial, r.filler.budget
 	if !budget.step() {
 		return false
@@ -153,11 +147,13 @@ func (r *backtracker) placeOn(t *classCursor, info *model.NodeInfo, goOn func(al
 		}
 		mark := trial.mark()
 		trial.assign(m, info, choice, draws)
+		before := r.deadEnds.take(t, info.Name, choice)
 		t.placed++
-		if goOn(choice) {
+		if goOn() {
 			return true
 		}
 		t.placed--
+		r.deadEnds.taken = before
 		trial.undo(mark)
 		return false
 	}
