@@ -116,11 +116,13 @@ func describe(g Gate) description {
 // String returns the name of the gate.
 func (g Gate) String() string { return describe(g).name }
 
-// lockedGates returns the gates of Kubernetes 1.37 whose features cannot be disabled here, each
-// with the reason. Enabling them is accepted, so that the flags of other components can be used.
-func lockedGates() map[string]string {
+// lockedGates returns the gates of Kubernetes 1.37 that are locked to true there, too.
+func lockedGates() []string { return []string{"DynamicResourceAllocation"} }
+
+// gatesWithoutEffect returns the gates of Kubernetes 1.37 that switch nothing here, each with the
+// reason. Both values are accepted, so that the flags of other components can be used.
+func gatesWithoutEffect() map[string]string {
 	return map[string]string{
-		"DynamicResourceAllocation":  "nothing is left to schedule without it",
 		"DRAFractionalCapacityRange": "all amounts are exact",
 		"DRASchedulerFilterTimeout":  "searches end by a budget of steps",
 	}

@@ -99,10 +99,10 @@ func parse(text string) (map[Gate]bool, error) {
 			return nil, fmt.Errorf("%s: %q is neither true nor false", name, value)
 		}
 		name = strings.TrimSpace(name)
-		if reason, locked := lockedGates()[name]; locked {
-			if !on {
-				return nil, fmt.Errorf("cannot set feature gate %s to false, feature is locked to true: %s", name, reason)
-			}
+		if slices.Contains(lockedGates(), name) && !on {
+			return nil, fmt.Errorf("cannot set feature gate %s to false, feature is locked to true", name)
+		}
+		if isWithoutEffect(name) {
 			continue
 		}
 		found, all := find(name)
@@ -140,6 +140,12 @@ func find(name string) (list []Gate, all bool) {
 	return list, true
 }
 
+// isWithoutEffect reports whether this is a gate of Kubernetes that switches nothing here.
+func isWithoutEffect(name string) bool {
+	_, known := gatesWithoutEffect()[name]
+	return known || slices.Contains(lockedGates(), name)
+}
+
 // Known returns the feature gates, one per line, for a help text.
 func Known() []string {
 	out := []string{"  AllAlpha=true|false", "  AllBeta=true|false"}
@@ -151,8 +157,11 @@ func Known() []string {
 		}
 		out = append(out, line)
 	}
-	for name := range lockedGates() {
+	for _, name := range lockedGates() {
 		out = append(out, fmt.Sprintf("  %s=true (locked)", name))
+	}
+	for name, reason := range gatesWithoutEffect() {
+		out = append(out, fmt.Sprintf("  %s=true|false (no effect: %s)", name, reason))
 	}
 	slices.Sort(out)
 	return out

@@ -148,7 +148,7 @@ func TestF70OnlyDeviceFails(t *testing.T) {
 	x.pass(avoidFor - 2*time.Second)
 	told := s.message("g-0")
 	if s.device("fab") != "" || len(s.claim("fab").Status.ReservedFor) > 0 ||
-		!strings.HasSuffix(told, " (excluded for 1m0s since binding conditions failed: net.example.com/fabric/channel-0)") {
+		!strings.HasSuffix(told, " (excluded for 30s since binding conditions failed: net.example.com/fabric/channel-0)") {
 		t.Errorf("status = %+v, told %q", s.claim("fab").Status, told)
 	}
 	x.pass(3 * time.Second)

@@ -12,8 +12,10 @@ type quarantine struct {
 	until map[model.DeviceID]time.Time
 }
 
-// avoidFor is the time for which a device is not allocated after it did not become ready.
-const avoidFor = time.Minute
+// avoidFor is the time for which a device is not allocated after it did not become ready: long
+// enough to try others first, and shorter than the time for which tests and people wait for the
+// only one.
+const avoidFor = 30 * time.Second
 
 // add puts devices into quarantine for avoidFor.
 func (q *quarantine) add(devices []model.DeviceID) {

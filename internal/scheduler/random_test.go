@@ -140,7 +140,7 @@ func (c *chaos) crash() {
 
 // settle gives the scheduler and the driver that run now all the time they need.
 func (c *chaos) settle() {
-	for range 65 { // a device that did not become ready is not given out for a minute
+	for range 65 { // a device that did not become ready is not given out for 30 s
 		for _, claim := range c.server.objects.claims.List() {
 			c.drive(claim.Name, attached)
 		}
