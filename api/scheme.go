@@ -11,7 +11,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	upstreamv1alpha3 "k8s.io/api/resource/v1alpha3"
-	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,6 +26,7 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
 	resourcev1beta1 "github.com/allot-dev/allot/api/resource/v1beta1"
+	resourcev1beta2 "github.com/allot-dev/allot/api/resource/v1beta2"
 	schedulingv1alpha2 "github.com/allot-dev/allot/api/scheduling/v1alpha2"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
@@ -53,9 +53,9 @@ func NewScheme() *runtime.Scheme {
 		scheme.AddKnownTypes(schema.GroupVersion{Group: g.hub.Group, Version: runtime.APIVersionInternal}, g.kinds...)
 		utilruntime.Must(scheme.SetVersionPriority(g.versions...))
 	}
-	// v1beta2 has v1's fields, and so does v1alpha3 in the kind that both have. These are added
-	// after the hub, which is therefore the first known version of each type.
-	scheme.AddKnownTypes(resourcev1beta2.SchemeGroupVersion, resourceKinds()...)
+	// v1alpha3 has v1's fields in the kind that both have. It is added after the hub, which is
+	// therefore the first known version of the type.
+	utilruntime.Must(resourcev1beta2.AddToScheme(scheme))
 	utilruntime.Must(resourcev1beta1.AddToScheme(scheme))
 	scheme.AddKnownTypes(resourcev1alpha3.SchemeGroupVersion, &resourcev1.DeviceTaintRule{},
 		&resourcev1.DeviceTaintRuleList{})

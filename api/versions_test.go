@@ -23,6 +23,7 @@ import (
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1beta1 "github.com/allot-dev/allot/api/resource/v1beta1"
+	resourcev1beta2 "github.com/allot-dev/allot/api/resource/v1beta2"
 )
 
 // filler fills every field, but such that the object is one that both versions can say: a request
@@ -73,8 +74,18 @@ func v1beta1Kinds() []runtime.Object {
 	return []runtime.Object{
 		&resourcev1beta1.ResourceClaim{}, &resourcev1beta1.ResourceClaimList{},
 		&resourcev1beta1.ResourceClaimTemplate{}, &resourcev1beta1.ResourceClaimTemplateList{},
-		&resourcev1.DeviceClass{}, &resourcev1.DeviceClassList{},
+		&upstreamv1beta1.DeviceClass{}, &upstreamv1beta1.DeviceClassList{},
 		&upstreamv1beta1.ResourceSlice{}, &upstreamv1beta1.ResourceSliceList{},
+	}
+}
+
+func v1beta2Kinds() []runtime.Object {
+	return []runtime.Object{
+		&resourcev1beta2.ResourceClaim{}, &resourcev1beta2.ResourceClaimList{},
+		&resourcev1beta2.ResourceClaimTemplate{}, &resourcev1beta2.ResourceClaimTemplateList{},
+		&upstreamv1beta2.DeviceClass{}, &upstreamv1beta2.DeviceClassList{},
+		&upstreamv1beta2.ResourceSlice{}, &upstreamv1beta2.ResourceSliceList{},
+		&resourcev1.DeviceTaintRule{}, &resourcev1.DeviceTaintRuleList{},
 	}
 }
 
@@ -82,7 +93,7 @@ func v1beta1Kinds() []runtime.Object {
 // from each version to the hub and back, through the bytes that are sent.
 func TestResourceVersionsRoundTrip(t *testing.T) {
 	hub := schema.GroupVersion{Group: resourcev1.GroupName, Version: runtime.APIVersionInternal}
-	versions := map[string][]runtime.Object{"v1": resourceKinds(), "v1beta1": v1beta1Kinds(), "v1beta2": resourceKinds()}
+	versions := map[string][]runtime.Object{"v1": resourceKinds(), "v1beta1": v1beta1Kinds(), "v1beta2": v1beta2Kinds()}
 	for version, kinds := range versions {
 		for i, kind := range kinds {
 			for seed := range int64(30) {
@@ -135,15 +146,9 @@ func resend(t *testing.T, obj runtime.Object, version string, hub schema.GroupVe
 	return last
 }
 
-// TestV1beta2HasTheFormOfV1 is why v1's types stand for it, and those of v1alpha3's
-// DeviceTaintRule.
-func TestV1beta2HasTheFormOfV1(t *testing.T) {
+// TestDeviceTaintRuleHasOneForm is why v1's type stands for the rules of all versions.
+func TestDeviceTaintRuleHasOneForm(t *testing.T) {
 	for _, pair := range [][2]any{
-		{resourcev1.ResourceClaim{}, upstreamv1beta2.ResourceClaim{}},
-		{resourcev1.ResourceClaimTemplate{}, upstreamv1beta2.ResourceClaimTemplate{}},
-		{resourcev1.DeviceClass{}, upstreamv1beta2.DeviceClass{}},
-		{resourcev1.DeviceClass{}, upstreamv1beta1.DeviceClass{}},
-		{resourcev1.ResourceSlice{}, upstreamv1beta2.ResourceSlice{}},
 		{resourcev1.DeviceTaintRule{}, upstreamv1beta2.DeviceTaintRule{}},
 		{resourcev1.DeviceTaintRule{}, upstreamv1alpha3.DeviceTaintRule{}},
 	} {

@@ -30,6 +30,8 @@ func addedTexts() texts {
 		"io.k8s.api.resource.v1.AllocationResult":             {"reservedForAnyPod": anyPodText},
 		"io.k8s.api.resource.v1beta1.ResourceClaimSpec":       {"reservedFor": reservedForText},
 		"io.k8s.api.resource.v1beta1.AllocationResult":        {"reservedForAnyPod": anyPodText},
+		"io.k8s.api.resource.v1beta2.ResourceClaimSpec":       {"reservedFor": reservedForText},
+		"io.k8s.api.resource.v1beta2.AllocationResult":        {"reservedForAnyPod": anyPodText},
 		"io.k8s.api.scheduling.v1beta1.PodGroupResourceClaim": {"clusterResourceClaimTemplateName": groupTemplateText},
 		// Upstream's text has 4.
 		"io.k8s.api.batch.v1.JobSchedulingConfiguration": {

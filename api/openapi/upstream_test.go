@@ -21,6 +21,8 @@ func addedFields() map[string][]string {
 		"io.k8s.api.resource.v1.AllocationResult":             {"reservedForAnyPod"},
 		"io.k8s.api.resource.v1beta1.ResourceClaimSpec":       {"reservedFor"},
 		"io.k8s.api.resource.v1beta1.AllocationResult":        {"reservedForAnyPod"},
+		"io.k8s.api.resource.v1beta2.ResourceClaimSpec":       {"reservedFor"},
+		"io.k8s.api.resource.v1beta2.AllocationResult":        {"reservedForAnyPod"},
 		"io.k8s.api.scheduling.v1beta1.PodGroupResourceClaim": {"clusterResourceClaimTemplateName"},
 	}
 }

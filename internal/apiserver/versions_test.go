@@ -280,7 +280,7 @@ func TestUnconditionalUpdateOfDeviceTaintRule(t *testing.T) {
 	}
 }
 
-// TestOldVersionsWarn tells the clients of v1beta1, and no others, that it goes away.
+// TestOldVersionsWarn tells the clients of deprecated versions, and no others, that they go away.
 func TestOldVersionsWarn(t *testing.T) {
 	cfg := rest.CopyConfig(remote(t))
 	headers := &warned{}
@@ -289,8 +289,8 @@ func TestOldVersionsWarn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, plural := range []string{"resourceclaims", "resourceclaimtemplates", "resourceslices"} {
-		for version, want := range map[string]int{"v1": 0, "v1beta2": 0, "v1beta1": 1} {
+	for _, plural := range []string{"resourceclaims", "resourceclaimtemplates", "resourceslices", "deviceclasses"} {
+		for version, want := range map[string]int{"v1": 0, "v1beta2": 1, "v1beta1": 1} {
 			if _, err := client.Resource(resourceIn(version, plural)).List(t.Context(), metav1.ListOptions{}); err != nil {
 				t.Fatal(err)
 			}

@@ -21,8 +21,8 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&ResourceClaimList{},
 		&ResourceClaimTemplate{},
 		&ResourceClaimTemplateList{},
-		&resourcev1.DeviceClass{},
-		&resourcev1.DeviceClassList{},
+		&resourcev1beta1.DeviceClass{},
+		&resourcev1beta1.DeviceClassList{},
 		&resourcev1beta1.ResourceSlice{},
 		&resourcev1beta1.ResourceSliceList{},
 	)
@@ -43,6 +43,16 @@ func AddToScheme(scheme *runtime.Scheme) error {
 			(*resource.ResourceClaimTemplateList)(nil),
 			convert(templateListToHub),
 			convert(templateListFromHub),
+		},
+		{
+			(*resourcev1beta1.DeviceClass)(nil), (*resourcev1.DeviceClass)(nil),
+			convert(upstream.Convert_v1beta1_DeviceClass_To_v1_DeviceClass),
+			convert(upstream.Convert_v1_DeviceClass_To_v1beta1_DeviceClass),
+		},
+		{
+			(*resourcev1beta1.DeviceClassList)(nil), (*resourcev1.DeviceClassList)(nil),
+			convert(upstream.Convert_v1beta1_DeviceClassList_To_v1_DeviceClassList),
+			convert(upstream.Convert_v1_DeviceClassList_To_v1beta1_DeviceClassList),
 		},
 		{
 			(*resourcev1beta1.ResourceSlice)(nil), (*resourcev1.ResourceSlice)(nil),

@@ -1,13 +1,11 @@
 // Package v1beta1 is the oldest served version of resource.k8s.io. Claims and templates, with the
-// additions of KEP-5194 (see ../v1), have separate types; DeviceClass is v1's type, because its
-// fields are the same; ResourceSlice is upstream's v1beta1 type.
+// additions of KEP-5194 (see ../v1), have separate types; DeviceClass and ResourceSlice are
+// upstream's v1beta1 types.
 //
 // Nothing is stored in this version. convert.go has the conversions to and from the hub, v1:
 // upstream's, and those of the added fields. v1beta1 differs from v1 in three places: a request has
 // its fields itself instead of in "exactly", a device has them in "basic", and nodeName and
 // allNodes of a slice are not pointers.
-//
-// v1beta2 needs no package: it has v1's fields, and v1's types are registered for it.
 //
 // +k8s:deepcopy-gen=package
 package v1beta1

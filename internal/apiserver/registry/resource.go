@@ -8,6 +8,7 @@ import (
 
 	resourcev1 "k8s.io/api/resource/v1"
 	upstreamv1beta1 "k8s.io/api/resource/v1beta1"
+	upstreamv1beta2 "k8s.io/api/resource/v1beta2"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -17,6 +18,7 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
 	resourcev1beta1 "github.com/allot-dev/allot/api/resource/v1beta1"
+	resourcev1beta2 "github.com/allot-dev/allot/api/resource/v1beta2"
 	"github.com/allot-dev/allot/internal/apiserver/defaults"
 	"github.com/allot-dev/allot/internal/apiserver/printers"
 	"github.com/allot-dev/allot/internal/apiserver/rbac"
@@ -37,14 +39,17 @@ func resourceClaims(g given) entry {
 			plural:   "resourceclaims",
 			singular: "resourceclaim",
 		},
-		newList:       func() runtime.Object { return &resource.ResourceClaimList{} },
-		defaults:      defaults.ResourceClaim,
-		olderDefaults: []defaulting{defaultsOf(&resourcev1beta1.ResourceClaimList{}, defaults.ResourceClaimV1beta1)},
-		printer:       printers.ResourceClaim,
-		class:         rbac.ReadWrite,
-		spec:          func(c *resource.ResourceClaim) any { return &c.Spec },
-		status:        func(c *resource.ResourceClaim) any { return &c.Status },
-		statusOnly:    true,
+		newList:  func() runtime.Object { return &resource.ResourceClaimList{} },
+		defaults: defaults.ResourceClaim,
+		olderDefaults: []defaulting{
+			defaultsOf(&resourcev1beta2.ResourceClaimList{}, defaults.ResourceClaimV1beta2),
+			defaultsOf(&resourcev1beta1.ResourceClaimList{}, defaults.ResourceClaimV1beta1),
+		},
+		printer:    printers.ResourceClaim,
+		class:      rbac.ReadWrite,
+		spec:       func(c *resource.ResourceClaim) any { return &c.Spec },
+		status:     func(c *resource.ResourceClaim) any { return &c.Status },
+		statusOnly: true,
 
 		fieldIn:        claimField,
 		validate:       validation.ValidateResourceClaim,
@@ -133,6 +138,7 @@ func resourceClaimTemplates() entry {
 		newList:  func() runtime.Object { return &resource.ResourceClaimTemplateList{} },
 		defaults: defaults.ResourceClaimTemplate,
 		olderDefaults: []defaulting{
+			defaultsOf(&resourcev1beta2.ResourceClaimTemplateList{}, defaults.ResourceClaimTemplateV1beta2),
 			defaultsOf(&resourcev1beta1.ResourceClaimTemplateList{}, defaults.ResourceClaimTemplateV1beta1),
 		},
 		printer: printers.NameAndAge,
@@ -200,13 +206,16 @@ func resourceSlices(now func() time.Time) entry {
 			singular: "resourceslice",
 			cluster:  true,
 		},
-		newList:       func() runtime.Object { return &resourcev1.ResourceSliceList{} },
-		defaults:      defaults.ResourceSlice(now),
-		olderDefaults: []defaulting{defaultsOf(&upstreamv1beta1.ResourceSliceList{}, defaults.ResourceSliceV1beta1(now))},
-		printer:       printers.ResourceSlice,
-		class:         rbac.Cluster,
-		spec:          func(s *resourcev1.ResourceSlice) any { return &s.Spec },
-		generation:    true,
+		newList:  func() runtime.Object { return &resourcev1.ResourceSliceList{} },
+		defaults: defaults.ResourceSlice(now),
+		olderDefaults: []defaulting{
+			defaultsOf(&upstreamv1beta2.ResourceSliceList{}, defaults.ResourceSliceV1beta2(now)),
+			defaultsOf(&upstreamv1beta1.ResourceSliceList{}, defaults.ResourceSliceV1beta1(now)),
+		},
+		printer:    printers.ResourceSlice,
+		class:      rbac.Cluster,
+		spec:       func(s *resourcev1.ResourceSlice) any { return &s.Spec },
+		generation: true,
 
 		fieldIn:        sliceField,
 		validate:       validation.ValidateResourceSlice,

@@ -1,0 +1,198 @@
+package v1beta2
+
+import (
+	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
+	"k8s.io/apimachinery/pkg/conversion"
+	"k8s.io/apimachinery/pkg/runtime"
+	upstream "k8s.io/dynamic-resource-allocation/api/v1beta2"
+
+	resource "github.com/allot-dev/allot/api/resource/v1"
+)
+
+// SchemeGroupVersion is the group version that this package implements.
+var SchemeGroupVersion = resourcev1beta2.SchemeGroupVersion
+
+// AddToScheme registers the kinds of v1beta2 and their conversions to and from the hub.
+func AddToScheme(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(
+		SchemeGroupVersion,
+		&ResourceClaim{},
+		&ResourceClaimList{},
+		&ResourceClaimTemplate{},
+		&ResourceClaimTemplateList{},
+		&resourcev1beta2.DeviceClass{},
+		&resourcev1beta2.DeviceClassList{},
+		&resourcev1beta2.ResourceSlice{},
+		&resourcev1beta2.ResourceSliceList{},
+		&resourcev1.DeviceTaintRule{},
+		&resourcev1.DeviceTaintRuleList{},
+	)
+	pairs := []struct {
+		a, b       any
+		aToB, bToA conversion.ConversionFunc
+	}{
+		{(*ResourceClaim)(nil), (*resource.ResourceClaim)(nil), convert(claimToHub), convert(claimFromHub)},
+		{(*ResourceClaimList)(nil), (*resource.ResourceClaimList)(nil), convert(claimListToHub), convert(claimListFromHub)},
+		{
+			(*ResourceClaimTemplate)(nil),
+			(*resource.ResourceClaimTemplate)(nil),
+			convert(templateToHub),
+			convert(templateFromHub),
+		},
+		{
+			(*ResourceClaimTemplateList)(nil),
+			(*resource.ResourceClaimTemplateList)(nil),
+			convert(templateListToHub),
+			convert(templateListFromHub),
+		},
+		{
+			(*resourcev1beta2.DeviceClass)(nil), (*resourcev1.DeviceClass)(nil),
+			convert(upstream.Convert_v1beta2_DeviceClass_To_v1_DeviceClass),
+			convert(upstream.Convert_v1_DeviceClass_To_v1beta2_DeviceClass),
+		},
+		{
+			(*resourcev1beta2.DeviceClassList)(nil), (*resourcev1.DeviceClassList)(nil),
+			convert(upstream.Convert_v1beta2_DeviceClassList_To_v1_DeviceClassList),
+			convert(upstream.Convert_v1_DeviceClassList_To_v1beta2_DeviceClassList),
+		},
+		{
+			(*resourcev1beta2.ResourceSlice)(nil), (*resourcev1.ResourceSlice)(nil),
+			convert(
+				upstream.Convert_v1beta2_ResourceSlice_To_v1_ResourceSlice,
+			), convert(upstream.Convert_v1_ResourceSlice_To_v1beta2_ResourceSlice),
+		},
+		{
+			(*resourcev1beta2.ResourceSliceList)(nil), (*resourcev1.ResourceSliceList)(nil),
+			convert(
+				upstream.Convert_v1beta2_ResourceSliceList_To_v1_ResourceSliceList,
+			), convert(upstream.Convert_v1_ResourceSliceList_To_v1beta2_ResourceSliceList),
+		},
+	}
+	for _, p := range pairs {
+		if err := scheme.AddConversionFunc(p.a, p.b, p.aToB); err != nil {
+			return err
+		}
+		if err := scheme.AddConversionFunc(p.b, p.a, p.bToA); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// convert returns a typed conversion as an untyped one.
+func convert[In, Out any](f func(*In, *Out, conversion.Scope) error) conversion.ConversionFunc {
+	return func(in, out any, s conversion.Scope) error { return f(in.(*In), out.(*Out), s) }
+}
+
+func claimToHub(in *ResourceClaim, out *resource.ResourceClaim, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := specToHub(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	was := in.Status.Upstream()
+	var now resourcev1.ResourceClaimStatus
+	if err := upstream.Convert_v1beta2_ResourceClaimStatus_To_v1_ResourceClaimStatus(&was, &now, s); err != nil {
+		return err
+	}
+	out.Status = resource.ResourceClaimStatus{ReservedFor: now.ReservedFor, Devices: now.Devices}
+	if now.Allocation != nil {
+		out.Status.Allocation = &resource.AllocationResult{
+			AllocationResult: *now.Allocation, ReservedForAnyPod: in.Status.Allocation.ReservedForAnyPod,
+		}
+	}
+	return nil
+}
+
+func claimFromHub(in *resource.ResourceClaim, out *ResourceClaim, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := specFromHub(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	was := in.Status.Upstream()
+	var now resourcev1beta2.ResourceClaimStatus
+	if err := upstream.Convert_v1_ResourceClaimStatus_To_v1beta2_ResourceClaimStatus(&was, &now, s); err != nil {
+		return err
+	}
+	out.Status = ResourceClaimStatus{ReservedFor: now.ReservedFor, Devices: now.Devices}
+	if now.Allocation != nil {
+		out.Status.Allocation = &AllocationResult{
+			AllocationResult:  *now.Allocation,
+			ReservedForAnyPod: in.Status.Allocation.ReservedForAnyPod,
+		}
+	}
+	return nil
+}
+
+func specToHub(in *ResourceClaimSpec, out *resource.ResourceClaimSpec, s conversion.Scope) error {
+	if in.ReservedFor != nil {
+		out.ReservedFor = &resourcev1.ResourceClaimConsumerReference{}
+		if err := upstream.Convert_v1beta2_ResourceClaimConsumerReference_To_v1_ResourceClaimConsumerReference(in.ReservedFor,
+			out.ReservedFor, s); err != nil {
+			return err
+		}
+	}
+	return upstream.Convert_v1beta2_ResourceClaimSpec_To_v1_ResourceClaimSpec(&in.ResourceClaimSpec,
+		&out.ResourceClaimSpec, s)
+}
+
+func specFromHub(in *resource.ResourceClaimSpec, out *ResourceClaimSpec, s conversion.Scope) error {
+	if in.ReservedFor != nil {
+		out.ReservedFor = &resourcev1beta2.ResourceClaimConsumerReference{}
+		if err := upstream.Convert_v1_ResourceClaimConsumerReference_To_v1beta2_ResourceClaimConsumerReference(in.ReservedFor,
+			out.ReservedFor, s); err != nil {
+			return err
+		}
+	}
+	return upstream.Convert_v1_ResourceClaimSpec_To_v1beta2_ResourceClaimSpec(&in.ResourceClaimSpec,
+		&out.ResourceClaimSpec, s)
+}
+
+func templateToHub(in *ResourceClaimTemplate, out *resource.ResourceClaimTemplate, s conversion.Scope) error {
+	out.ObjectMeta, out.Spec.ObjectMeta = in.ObjectMeta, in.Spec.ObjectMeta
+	return specToHub(&in.Spec.Spec, &out.Spec.Spec, s)
+}
+
+func templateFromHub(in *resource.ResourceClaimTemplate, out *ResourceClaimTemplate, s conversion.Scope) error {
+	out.ObjectMeta, out.Spec.ObjectMeta = in.ObjectMeta, in.Spec.ObjectMeta
+	return specFromHub(&in.Spec.Spec, &out.Spec.Spec, s)
+}
+
+func claimListToHub(in *ResourceClaimList, out *resource.ResourceClaimList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	return convertItems(in.Items, &out.Items, claimToHub, s)
+}
+
+func claimListFromHub(in *resource.ResourceClaimList, out *ResourceClaimList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	return convertItems(in.Items, &out.Items, claimFromHub, s)
+}
+
+func templateListToHub(
+	in *ResourceClaimTemplateList, out *resource.ResourceClaimTemplateList, s conversion.Scope,
+) error {
+	out.ListMeta = in.ListMeta
+	return convertItems(in.Items, &out.Items, templateToHub, s)
+}
+
+func templateListFromHub(
+	in *resource.ResourceClaimTemplateList, out *ResourceClaimTemplateList, s conversion.Scope,
+) error {
+	out.ListMeta = in.ListMeta
+	return convertItems(in.Items, &out.Items, templateFromHub, s)
+}
+
+func convertItems[In, Out any](
+	in []In, out *[]Out, f func(*In, *Out, conversion.Scope) error, s conversion.Scope,
+) error {
+	if in == nil {
+		return nil
+	}
+	*out = make([]Out, len(in))
+	for i := range in {
+		if err := f(&in[i], &(*out)[i], s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
