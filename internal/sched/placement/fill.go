@@ -39,8 +39,8 @@ func (f *filler) fillAll(classes []*podClass) {
 	}
 }
 
-// hardestFirst returns the classes, those with the fewest candidates first, and of these the
-// largest pods.
+// hardestFirst returns the classes, those with the fewest candidates first, and of these the pods
+// that need the most devices, and the largest pods.
 func hardestFirst(classes []*podClass) []*podClass {
 	if len(classes) == 1 {
 		return classes
@@ -57,6 +57,7 @@ func hardestFirst(classes []*podClass) []*podClass {
 		x, y := a.class.fitter.Shape.Requests, b.class.fitter.Shape.Requests
 		return cmp.Or(
 			cmp.Compare(a.nodes, b.nodes),
+			-cmp.Compare(a.class.minDevices(), b.class.minDevices()),
 			-cmp.Compare(x[corev1.ResourceCPU], y[corev1.ResourceCPU]),
 			-cmp.Compare(x[corev1.ResourceMemory], y[corev1.ResourceMemory]),
 		)
