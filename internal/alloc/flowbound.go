@@ -75,36 +75,37 @@ func (f *flowBound) infeasible() *Reason {
 	return f.shortage(requests)
 }
 
-// infeasibleRequests returns requests that cannot all be served according to the bounds, or nil.
+// infeasibleRequests returns requests that cannot all be served according to the bounds, or nil. It
+// sets constraintsInfeasible if only the constraints are in the way.
 func (f *flowBound) infeasibleRequests() []int {
-	p := f.offer.problem
-	for w := range p.requests {
+	for w := range f.offer.problem.requests {
 		if !f.isServable(w) {
 			return []int{w}
 		}
 	}
-	var requests []int
 	if claim := f.claimOverLimit(); claim >= 0 {
-		for w := range p.requests {
-			if p.requests[w].claim == claim {
-				requests = append(requests, w)
-			}
-		}
-		return requests
+		return f.requestsWhere(func(w int) bool { return f.offer.problem.requests[w].claim == claim })
 	}
 	if w := f.requestShortOfDevices(); w >= 0 {
 		return []int{w}
 	}
 	f.buildFlow()
 	if fits, short := f.flow.solve(); !fits {
-		for w := range p.requests {
-			if short.Has(f.nodeOf[w]) {
-				requests = append(requests, w)
-			}
-		}
-	} else if f.constraintsInfeasible = f.withinCounters() && f.withinCounterSums() &&
-		!f.claimsHaveValues(); f.constraintsInfeasible || !f.withinCounters() || !f.withinCounterSums() {
-		for w := range p.requests {
+		return f.requestsWhere(func(w int) bool { return short.Has(f.nodeOf[w]) })
+	}
+	countersSuffice := f.withinCounters() && f.withinCounterSums()
+	f.constraintsInfeasible = countersSuffice && !f.claimsHaveValues()
+	if countersSuffice && !f.constraintsInfeasible {
+		return nil
+	}
+	return f.requestsWhere(func(int) bool { return true })
+}
+
+// requestsWhere returns the requests that satisfy a condition.
+func (f *flowBound) requestsWhere(holds func(w int) bool) []int {
+	var requests []int
+	for w := range f.offer.problem.requests {
+		if holds(w) {
 			requests = append(requests, w)
 		}
 	}

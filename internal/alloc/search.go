@@ -1,7 +1,6 @@
 package alloc
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/allot-dev/allot/internal/model"
@@ -204,12 +203,10 @@ func (s *search) startSlots() Outcome {
 	return s.fillSlots(0)
 }
 
+// fillSlots assigns devices to the slots from at on.
 func (s *search) fillSlots(at int) Outcome {
 	if at == len(s.slots) {
-		if !s.anySolution && s.isDuplicate() || !s.accept(s.offer.choice(s)) {
-			return Exhausted
-		}
-		return Accepted
+		return s.offerSolution()
 	}
 	situation := ""
 	if s.canMemoize() {
@@ -219,36 +216,58 @@ func (s *search) fillSlots(at int) Outcome {
 	}
 	f, node := s.flow, s.nodeOf[s.slots[at].request]
 	f.need[node]--
-	outcome := Exhausted
+	outcome := s.tryCells(at)
+	f.need[node]++
+	if outcome == Exhausted && s.anySolution {
+		s.recordDeadEnd(at, situation)
+	}
+	return outcome
+}
+
+// offerSolution has the caller accept the devices of all slots, unless it has seen them before.
+func (s *search) offerSolution() Outcome {
+	if !s.anySolution && s.isDuplicate() || !s.accept(s.offer.choice(s)) {
+		return Exhausted
+	}
+	return Accepted
+}
+
+// tryCells assigns a device of one cell after the other to the slot, and fills the later slots.
+func (s *search) tryCells(at int) Outcome {
 	first := s.firstCell(at)
 	last := s.lastCell(at, first)
-	for c := first; c <= last && outcome == Exhausted && !s.unsolvable; c++ {
+	for c := first; c <= last && !s.unsolvable; c++ {
 		cell := &s.offer.cells[c]
 		if cell.shared == nil && cell.used == len(cell.devices) || !s.slotAccepts(at, c) {
 			continue
 		}
 		if !s.budget.Step() {
-			outcome = OutOfBudget
-			break
+			return OutOfBudget
 		}
 		s.assignments[at] = assignment{cell: c, device: cell.nextDevice()}
 		s.assign(at, c, 1)
+		outcome := Exhausted
 		if s.slotsFeasible() {
 			outcome = s.fillSlots(at + 1)
 		}
-		s.assign(at, c, -1)
-	}
-	f.need[node]++
-	if outcome == Exhausted && s.anySolution {
-		s.unsolvable = s.unsolvable || s.independent[at]
-		if situation != "" {
-			if s.deadEnds == nil {
-				s.deadEnds = map[string]bool{}
-			}
-			s.deadEnds[situation] = true
+		if s.assign(at, c, -1); outcome != Exhausted {
+			return outcome
 		}
 	}
-	return outcome
+	return Exhausted
+}
+
+// recordDeadEnd records that the slots from at on cannot be filled. situation is the key of the
+// devices that were left, or "".
+func (s *search) recordDeadEnd(at int, situation string) {
+	s.unsolvable = s.unsolvable || s.independent[at]
+	if situation == "" {
+		return
+	}
+	if s.deadEnds == nil {
+		s.deadEnds = map[string]bool{}
+	}
+	s.deadEnds[situation] = true
 }
 
 // assign assigns a device of the cell to the slot (by = 1), or reverts that (by = -1).
@@ -290,31 +309,40 @@ func (c *cell) chargesCounters(by int) bool {
 // slotAccepts reports whether the slot can use a device of the cell in addition to the assignments
 // so far.
 func (s *search) slotAccepts(at, c int) bool {
-	p := s.offer.problem
 	cell := &s.offer.cells[c]
-	eligibility := &p.eligibilities[s.slots[at].eligibility]
+	eligibility := &s.offer.problem.eligibilities[s.slots[at].eligibility]
 	if !s.admits(eligibility, cell) {
 		return false
 	}
-	if pays := cell.shared == nil || cell.used == 0; pays && len(cell.usage.amounts) > 0 &&
-		cell.usage.shortCounter(s.offer.counters[cell.view].remaining) >= 0 {
-		return false
-	}
-	if pays := cell.shared == nil || cell.used == 0; pays && !s.compatible(at, cell) {
+	// What the device itself takes was checked for its first share.
+	if isFirst := cell.shared == nil || cell.used == 0; isFirst && !(s.countersAllow(cell) && s.compatible(at, cell)) {
 		return false
 	}
 	if cell.shared != nil && (!cell.shared.fits(cell.shared.consumes[eligibility.selection]) || s.hasShare(at, c)) {
 		return false
 	}
+	return s.valuesUnused(eligibility, cell) &&
+		(eligibility.adminClaim < 0 || !s.claimHas(at, eligibility.adminClaim, cell))
+}
+
+// countersAllow reports whether the counters of the cell's pool suffice for one device more.
+func (s *search) countersAllow(cell *cell) bool {
+	return len(cell.usage.amounts) == 0 || cell.usage.shortCounter(s.offer.counters[cell.view].remaining) < 0
+}
+
+// valuesUnused reports whether no assigned device has a value of the cell for a distinctAttribute.
+func (s *search) valuesUnused(eligibility *eligibility, cell *cell) bool {
 	for i, r := range eligibility.constraints {
-		if p.constraints[r].distinct &&
-			slices.ContainsFunc(
-				cell.values[eligibility.attributes[i]], func(value string) bool { return s.usedValues[r][value] },
-			) {
-			return false
+		if !s.offer.problem.constraints[r].distinct {
+			continue
+		}
+		for _, value := range cell.values[eligibility.attributes[i]] {
+			if s.usedValues[r][value] {
+				return false
+			}
 		}
 	}
-	return eligibility.adminClaim < 0 || !s.claimHas(at, eligibility.adminClaim, cell)
+	return true
 }
 
 // hasShare reports whether the request already has a share of the device. A request needs as many

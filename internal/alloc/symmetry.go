@@ -111,48 +111,72 @@ func (offer *NodeOffer) descriptionsOf(attribute int) map[string]string {
 		return description
 	}
 	owner := offer.setOwners(attribute)
-	texts, sets := map[string]*strings.Builder{}, map[string]map[string]int{}
+	values := map[string]*valueDescription{}
 	for c := range offer.cells {
 		cell := &offer.cells[c]
 		for _, value := range cell.values[attribute] {
-			if texts[value] == nil {
-				texts[value], sets[value] = &strings.Builder{}, map[string]int{}
+			d := values[value]
+			if d == nil {
+				d = &valueDescription{value: value, ownSets: map[string]int{}}
+				values[value] = d
 			}
-			text := texts[value]
-			if len(cell.values[attribute]) > 1 || cell.shared != nil || cell.adminClaim >= 0 || len(cell.usage.groups) > 0 {
-				text.WriteString("only " + value)
+			if len(cell.values[attribute]) > 1 || !cell.isInterchangeable() {
+				d.text.WriteString("only " + value)
 				continue
 			}
-			fmt.Fprint(text, cell.view, cell.matches, len(cell.devices), cell.scope, cell.trait, cell.hasBindingConditions, " ")
-			for i, others := range cell.values {
-				if i != attribute {
-					fmt.Fprintf(text, "%q", others)
-				}
-			}
-			for _, a := range cell.usage.amounts {
-				table := offer.counters[cell.view]
-				set, name, _ := strings.Cut(table.names[a.counter], "/")
-				if id := fmt.Sprint(cell.view, set); owner[id] == value {
-					if _, known := sets[value][id]; !known {
-						sets[value][id] = len(sets[value])
-					}
-					set = fmt.Sprint("own ", sets[value][id])
-				}
-				fmt.Fprintf(text, " %s/%s %q %d of %d", set, name, table.units[a.counter].Key(), a.value,
-					table.remaining[a.counter])
-			}
-			text.WriteByte('\n')
+			d.addCell(cell, attribute)
+			d.addCounters(cell, offer.counters, owner)
 		}
 	}
 	described := map[string]string{}
-	for value, text := range texts {
-		described[value] = text.String()
+	for value, d := range values {
+		described[value] = d.text.String()
 	}
 	if offer.descriptions == nil {
 		offer.descriptions = map[int]map[string]string{}
 	}
 	offer.descriptions[attribute] = described
 	return described
+}
+
+// isInterchangeable reports whether another cell can stand for the cell.
+func (c *cell) isInterchangeable() bool {
+	return c.shared == nil && c.adminClaim < 0 && len(c.usage.groups) == 0
+}
+
+// valueDescription is the description of one value of an attribute, which does not name the value.
+type valueDescription struct {
+	value   string
+	text    strings.Builder
+	ownSets map[string]int // number of each counter set that only cells with the value take from
+}
+
+// addCell adds what a cell with the value has in addition to the attribute.
+func (d *valueDescription) addCell(cell *cell, attribute int) {
+	fmt.Fprint(&d.text, cell.view, cell.matches, len(cell.devices), cell.scope, cell.trait, cell.hasBindingConditions, " ")
+	for i, others := range cell.values {
+		if i != attribute {
+			fmt.Fprintf(&d.text, "%q", others)
+		}
+	}
+}
+
+// addCounters adds what a cell with the value takes from counters. Sets of the value's own are
+// numbered, so that they correspond to those of another value.
+func (d *valueDescription) addCounters(cell *cell, counters map[int]*viewCounters, owner map[string]string) {
+	for _, a := range cell.usage.amounts {
+		table := counters[cell.view]
+		set, name, _ := strings.Cut(table.names[a.counter], "/")
+		if id := fmt.Sprint(cell.view, set); owner[id] == d.value {
+			if _, known := d.ownSets[id]; !known {
+				d.ownSets[id] = len(d.ownSets)
+			}
+			set = fmt.Sprint("own ", d.ownSets[id])
+		}
+		fmt.Fprintf(&d.text, " %s/%s %q %d of %d", set, name, table.units[a.counter].Key(), a.value,
+			table.remaining[a.counter])
+	}
+	d.text.WriteByte('\n')
 }
 
 // setOwners returns, by counter set, the value that all cells taking from the set have, or "".

@@ -16,21 +16,16 @@ type Assumption struct {
 // its allocation.
 func (a *Assumption) remaining(old, now *Claim) *Assumption {
 	switch {
-	case a == nil:
-		return nil
-	case a.NewClaim == nil && old.UID != now.UID, a.NewClaim != nil && a.NewClaim.Controller != now.Controller:
+	case a == nil || !a.isAbout(old, now):
 		return nil
 	case a.NewClaim != nil && now.Allocation == nil && !now.HasSameRequests(a.NewClaim):
 		return a // now is about to be replaced
+	case a.isContradictedBy(now.Allocation):
+		return nil
 	}
 	rest := Assumption{AnyPod: a.AnyPod && (now.Allocation == nil || !now.Allocation.ReservedForAnyPod)}
-	switch {
-	case now.Allocation == nil && a.Allocation == nil:
-		return nil
-	case now.Allocation == nil:
+	if now.Allocation == nil {
 		rest.Allocation = a.Allocation
-	case a.Allocation != nil && !sameDevices(a.Allocation, now.Allocation):
-		return nil
 	}
 	for _, consumer := range a.Consumers {
 		if !now.HasConsumer(consumer) {
@@ -41,6 +36,24 @@ func (a *Assumption) remaining(old, now *Claim) *Assumption {
 		return nil
 	}
 	return &rest
+}
+
+// isAbout reports whether now is the claim that the plan changes or creates, and not another one
+// with its name.
+func (a *Assumption) isAbout(old, now *Claim) bool {
+	if a.NewClaim != nil {
+		return a.NewClaim.Controller == now.Controller
+	}
+	return old.UID == now.UID
+}
+
+// isContradictedBy reports whether the claim lost its allocation, or has other devices than those
+// of the plan.
+func (a *Assumption) isContradictedBy(now *Allocation) bool {
+	if now == nil {
+		return a.Allocation == nil // the plan relied on one
+	}
+	return a.Allocation != nil && !sameDevices(a.Allocation, now)
 }
 
 func sameDevices(a, b *Allocation) bool {

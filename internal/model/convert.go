@@ -275,24 +275,7 @@ func GroupFrom(group *scheduling.PodGroup) *Group {
 	if c := meta.FindStatusCondition(group.Status.Conditions, conditionInitiallyScheduled); c != nil {
 		g.Completed = c.Status == metav1.ConditionTrue && c.ObservedGeneration == group.Generation
 	}
-	if gang := group.Spec.SchedulingPolicy.Gang; gang != nil {
-		g.Gang, g.MinCount = true, int(gang.MinCount)
-	}
-	if policy := group.Spec.SchedulingPolicy; policy.Gang == nil && policy.Basic == nil {
-		g.Unknown = "spec.schedulingPolicy"
-	}
-	if mode := group.Spec.DisruptionMode; mode != nil {
-		if g.Whole = mode.All != nil; mode.All == nil && mode.Single == nil {
-			g.Unknown = "spec.disruptionMode"
-		}
-	}
-	if policy := group.Spec.PreemptionPolicy; policy != nil {
-		never := *policy == schedulingv1beta1.PreemptNever
-		g.NeverPreempts = &never
-	}
-	if constraints := group.Spec.SchedulingConstraints; constraints != nil && len(constraints.Topology) > 0 {
-		g.Topology = constraints.Topology[0].Key // the API permits one
-	}
+	g.setPolicies(&group.Spec)
 	for i := range group.Spec.ResourceClaims {
 		if name := group.Spec.ResourceClaims[i].ResourceClaimName; name != nil {
 			g.Claims = append(g.Claims, *name)
@@ -304,4 +287,26 @@ func GroupFrom(group *scheduling.PodGroup) *Group {
 		}
 	}
 	return g
+}
+
+// setPolicies sets how the group is scheduled, constrained, disrupted and how it preempts. A policy
+// without any known field is one of a later release.
+func (g *Group) setPolicies(spec *scheduling.PodGroupSpec) {
+	if gang := spec.SchedulingPolicy.Gang; gang != nil {
+		g.Gang, g.MinCount = true, int(gang.MinCount)
+	} else if spec.SchedulingPolicy.Basic == nil {
+		g.Unknown = "spec.schedulingPolicy"
+	}
+	if mode := spec.DisruptionMode; mode != nil {
+		if g.Whole = mode.All != nil; mode.All == nil && mode.Single == nil {
+			g.Unknown = "spec.disruptionMode"
+		}
+	}
+	if policy := spec.PreemptionPolicy; policy != nil {
+		never := *policy == schedulingv1beta1.PreemptNever
+		g.NeverPreempts = &never
+	}
+	if constraints := spec.SchedulingConstraints; constraints != nil && len(constraints.Topology) > 0 {
+		g.Topology = constraints.Topology[0].Key // the API permits one
+	}
 }
