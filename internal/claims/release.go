@@ -141,13 +141,8 @@ func (d *Decision) deallocate(claim *resource.ResourceClaim, known Known) bool {
 	}
 	stay := known.remainingUsers(claim, unnamed)
 	switch {
-	case len(stay) > 0 && deleting && anyPod(claim):
-		// The API rejects new consumers of a claim that is being deleted, and these pods need none.
-	case len(stay) > 0 && deleting:
-		// The consumers stay until the pods have ended.
-		*d = Decision{Reserved: claim.Status.ReservedFor}
 	case len(stay) > 0:
-		d.Add, d.Reserved = stay, stay
+		d.keepFor(stay, claim)
 	case unnamed && !deleting && d.leavesWithOwner(claim):
 		*d = Decision{Reserved: claim.Status.ReservedFor, Delete: true}
 	case unnamed && !deleting && len(d.Drop) > 0:
@@ -155,6 +150,19 @@ func (d *Decision) deallocate(claim *resource.ResourceClaim, known Known) bool {
 		d.Deallocate = true
 	}
 	return d.Deallocate
+}
+
+// keepFor keeps the claim allocated for pods that use it without being listed as consumers.
+func (d *Decision) keepFor(pods []resourcev1.ResourceClaimConsumerReference, claim *resource.ResourceClaim) {
+	switch deleting := claim.DeletionTimestamp != nil; {
+	case deleting && anyPod(claim):
+		// The API rejects new consumers of a claim that is being deleted, and these pods need none.
+	case deleting:
+		// The consumers stay until the pods have ended.
+		*d = Decision{Reserved: claim.Status.ReservedFor}
+	default:
+		d.Add, d.Reserved = pods, pods
+	}
 }
 
 // leavesUnnamed reports whether pods may use the claim, or be about to, without being listed as

@@ -58,11 +58,11 @@ func (s *Scheduler) free(ctx context.Context, key model.UnitKey, unused []holdin
 
 // hasNotRun returns an error if the unit is a group that has run although the State does not show
 // it. Caches may be behind, and a group keeps the devices that it has run with.
-func (s *Scheduler) hasNotRun(ctx context.Context, key model.UnitKey, seen *model.Group) error {
+func (l *loop) hasNotRun(ctx context.Context, key model.UnitKey, seen *model.Group) error {
 	if !key.Group || seen == nil || seen.Scheduled {
 		return nil
 	}
-	group, err := s.status.groups.write.ReadGroup(ctx, key.Key)
+	group, err := l.status.groups.write.ReadGroup(ctx, key.Key)
 	switch {
 	case err != nil:
 		return err

@@ -100,6 +100,33 @@ func (l *pendingBinds) affected(topics []model.Topic) []*pendingBind {
 // outdated returns why a plan cannot be bound any more, or "". Deleted pods are removed from the
 // plan as long as enough members of a gang are left.
 func (l *pendingBinds) outdated(p *pendingBind) string {
+	l.removeDeletedPods(p)
+	if len(p.plan.Pods) == 0 {
+		return "the pod was deleted"
+	}
+	for _, placed := range p.plan.Pods {
+		if _, ok := l.state.Nodes.Get(placed.Node); !ok {
+			return "node " + placed.Node + " was deleted"
+		}
+	}
+	if lost := l.lostClaim(p.plan); lost != "" {
+		return lost
+	}
+	if !p.plan.Unit.Group {
+		return ""
+	}
+	group, ok := l.state.Groups.Get(p.plan.Unit.Key)
+	switch {
+	case !ok || group.UID != p.plan.Group:
+		return "the PodGroup was deleted"
+	case group.Gang && l.state.Groups.Census(group.Key).Bound < group.MinCount: // assumed binds count
+		return "the gang has too few members"
+	}
+	return ""
+}
+
+// removeDeletedPods removes pods from a plan that are not those for which it was made.
+func (l *pendingBinds) removeDeletedPods(p *pendingBind) {
 	left := p.plan.Pods[:0:0]
 	for _, placed := range p.plan.Pods {
 		pod, ok := l.state.Pods.Get(placed.Pod)
@@ -112,31 +139,17 @@ func (l *pendingBinds) outdated(p *pendingBind) string {
 		plan.Pods = left
 		p.plan = &plan
 	}
-	if len(left) == 0 {
-		return "the pod was deleted"
-	}
-	for _, placed := range left {
-		if _, ok := l.state.Nodes.Get(placed.Node); !ok {
-			return "node " + placed.Node + " was deleted"
-		}
-	}
-	for _, key := range l.claimsOf(p.plan) {
+}
+
+// lostClaim returns why the pods of a plan cannot use one of its claims any more, or "".
+func (l *pendingBinds) lostClaim(plan *plan.Plan) string {
+	for _, key := range l.claimsOf(plan) {
 		switch claim, ok := l.state.Claims.Get(key); {
 		case !ok || claim.Allocation == nil:
 			return "claim " + key.String() + " has lost its devices"
 		case claim.Deleting:
 			return "claim " + key.String() + " is being deleted"
 		}
-	}
-	if !p.plan.Unit.Group {
-		return ""
-	}
-	group, ok := l.state.Groups.Get(p.plan.Unit.Key)
-	switch {
-	case !ok || group.UID != p.plan.Group:
-		return "the PodGroup was deleted"
-	case group.Gang && l.state.Groups.Census(group.Key).Bound < group.MinCount: // assumed binds count
-		return "the gang has too few members"
 	}
 	return ""
 }

@@ -43,7 +43,7 @@ type podStatus struct {
 	limiter flowcontrol.RateLimiter
 	pace    *pace
 
-	mu       sync.Mutex // guards said
+	mu       sync.Mutex // guards verdicts
 	verdicts map[model.Key]podVerdict
 }
 
@@ -88,13 +88,9 @@ func (p *podStatus) setVerdict(key model.Key, verdict podVerdict) {
 }
 
 func (p *podStatus) reconcile(ctx context.Context, key model.Key) error {
-	p.mu.Lock()
-	verdict, ok := p.verdicts[key]
-	delete(p.verdicts, key)
-	p.mu.Unlock()
+	verdict, ok := p.takeVerdict(key)
 	pod, exists := p.pods.Get(key.Namespace, key.Name)
-	if !ok || !exists || pod.UID != verdict.uid || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil ||
-		isReported(pod, verdict) {
+	if !ok || !exists || !verdict.concerns(pod) || isReported(pod, verdict) {
 		return nil
 	}
 	if wait := p.pace.wait(key, pod.UID, verdict.message); wait > 0 && !verdict.prompt && onlyMessage(pod, verdict) {
@@ -120,6 +116,20 @@ func (p *podStatus) reconcile(ctx context.Context, key model.Key) error {
 		p.events.Eventf(pod, corev1.EventTypeWarning, "FailedScheduling", "%s", verdict.event)
 	}
 	return nil
+}
+
+// takeVerdict removes and returns the verdict about a pod.
+func (p *podStatus) takeVerdict(key model.Key) (podVerdict, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	verdict, ok := p.verdicts[key]
+	delete(p.verdicts, key)
+	return verdict, ok
+}
+
+// concerns reports whether the verdict is about this pod, and the pod still waits.
+func (v podVerdict) concerns(pod *core.Pod) bool {
+	return pod.UID == v.uid && pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil
 }
 
 // requeue keeps a verdict for the next attempt, unless there is a newer one.

@@ -70,11 +70,7 @@ func (r *repairer) suspect(ctx context.Context, key model.Key) {
 // lacking returns the claims without devices of a pod that this scheduler has bound. A pod whose
 // node was set when it was created waits for devices, as it does in Kubernetes.
 func (r *repairer) lacking(pod *model.Pod) []*model.Claim {
-	if pod.Node == "" || pod.Foreign || pod.StandIn || !pod.Live() || len(pod.Claims) == 0 ||
-		r.state.Pods.Assumed(pod.Key) {
-		return nil
-	}
-	if seen, ok := r.cache.Get(pod.Key.Namespace, pod.Key.Name); !ok || !wasBound(seen) {
+	if len(pod.Claims) == 0 || !r.hasBound(pod) {
 		return nil
 	}
 	var list []*model.Claim
@@ -90,6 +86,15 @@ func (r *repairer) lacking(pod *model.Pod) []*model.Claim {
 		list = append(list, claim)
 	}
 	return list
+}
+
+// hasBound reports whether this scheduler has bound the pod, and the pod has not ended.
+func (r *repairer) hasBound(pod *model.Pod) bool {
+	if pod.Node == "" || pod.Foreign || pod.StandIn || !pod.Live() || r.state.Pods.Assumed(pod.Key) {
+		return false
+	}
+	seen, ok := r.cache.Get(pod.Key.Namespace, pod.Key.Name)
+	return ok && wasBound(seen)
 }
 
 // repair allocates devices on the pod's node to its claims, or deletes the pod if there are none.

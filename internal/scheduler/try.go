@@ -18,9 +18,7 @@ import (
 func (s *Scheduler) tryUnit(ctx context.Context, entry queue.Entry) {
 	unit, ok := s.state.Unit(entry.Key)
 	if !ok {
-		if unit, ok = s.usage.IdleGroup(entry.Key); ok {
-			s.free(ctx, entry.Key, s.usage.Unused(unit))
-		}
+		s.freeIdle(ctx, entry.Key)
 		return
 	}
 	plan, reasons := s.place(unit, entry.Slice)
@@ -28,14 +26,12 @@ func (s *Scheduler) tryUnit(ctx context.Context, entry queue.Entry) {
 		s.queue.Add(entry.Deferred())
 		return
 	}
+	var a attachment
 	if plan != nil {
 		if topics := s.unconfirmedClaims(plan); len(topics) > 0 {
 			s.queue.Park(entry, topics)
 			return
 		}
-	}
-	var a attachment
-	if plan != nil {
 		a = s.pending.attachmentOf(plan, s.clock.Now())
 	}
 	switch {
@@ -48,29 +44,51 @@ func (s *Scheduler) tryUnit(ctx context.Context, entry queue.Entry) {
 	case reasons != nil && reasons.Costly:
 		s.continueLater(unit, reasons)
 		return
-	case plan == nil && (s.giveBack(ctx, unit, reasons) || s.move(ctx, entry, unit, reasons) ||
-		s.preemptFor(ctx, entry, unit, reasons)):
+	case plan == nil && s.remedy(ctx, entry, unit, reasons):
 		return
 	}
 	s.dropNomination(unit.Key)
-	entry.Slice = 0 // the next attempt is a new search
-	switch undecided := reasons != nil && reasons.Code == sched.CodeUndecided; {
-	case reasons == nil:
-	case plan != nil && s.state.Pods.HasLowerPriority(unit.Priority) && !unit.NeverPreempts:
-		s.queue.Add(entry) // the remaining pods may preempt others
-	case undecided:
-		s.parkUndecided(entry, reasons)
-		s.status.reportReasons(unit, reasons)
-	default:
-		s.park(entry, reasons)
-		s.status.reportReasons(unit, reasons)
-	}
-	if reasons == nil || reasons.Code != sched.CodeUndecided {
-		delete(s.undecided, unit.Key)
-	}
+	s.keepUnplaced(entry, unit, plan, reasons)
 	if plan != nil {
 		s.write(ctx, unit, plan)
 	}
+}
+
+// freeIdle frees the claims of a group that has no pods to place.
+func (s *Scheduler) freeIdle(ctx context.Context, key model.UnitKey) {
+	if group, ok := s.usage.IdleGroup(key); ok {
+		s.free(ctx, key, s.usage.Unused(group))
+	}
+}
+
+// remedy frees devices or evicts pods so that a unit can be placed that cannot be placed now. It
+// returns false if neither helps.
+func (s *Scheduler) remedy(ctx context.Context, entry queue.Entry, unit *model.Unit, reasons *sched.Reasons) bool {
+	return s.giveBack(ctx, unit, reasons) || s.move(ctx, entry, unit, reasons) ||
+		s.preemptFor(ctx, entry, unit, reasons)
+}
+
+// keepUnplaced requeues or parks a unit for the pods that were not placed, and reports why. There
+// are none if reasons is nil.
+func (q *unitQueue) keepUnplaced(entry queue.Entry, unit *model.Unit, plan *plan.Plan, reasons *sched.Reasons) {
+	undecided := reasons != nil && reasons.Code == sched.CodeUndecided
+	if !undecided {
+		delete(q.undecided, unit.Key)
+	}
+	if reasons == nil {
+		return
+	}
+	entry.Slice = 0 // the next attempt is a new search
+	if plan != nil && q.state.Pods.HasLowerPriority(unit.Priority) && !unit.NeverPreempts {
+		q.queue.Add(entry) // the remaining pods may preempt others
+		return
+	}
+	if undecided {
+		q.parkUndecided(entry, reasons)
+	} else {
+		q.park(entry, reasons)
+	}
+	q.status.reportReasons(unit, reasons)
 }
 
 // abandonPlan does not write a plan whose claims have devices that never become ready. It frees
@@ -123,7 +141,7 @@ func (s *Scheduler) write(ctx context.Context, unit *model.Unit, plan *plan.Plan
 // unconfirmedClaims returns the claims that the plan's pods use and whose allocation or reservation
 // another plan is still writing. No pod is bound before its claims are in the API: after a crash in
 // between it would run without them.
-func (s *Scheduler) unconfirmedClaims(plan *plan.Plan) []model.Topic {
+func (l *loop) unconfirmedClaims(plan *plan.Plan) []model.Topic {
 	done := map[model.Key]bool{}
 	for i := range plan.Claims {
 		if plan.Claims[i].Allocation != nil {
@@ -132,16 +150,16 @@ func (s *Scheduler) unconfirmedClaims(plan *plan.Plan) []model.Topic {
 	}
 	var topics []model.Topic
 	for i := range plan.Pods {
-		pod, _ := s.state.Pods.Get(plan.Pods[i].Pod)
+		pod, _ := l.state.Pods.Get(plan.Pods[i].Pod)
 		for _, use := range pod.Claims {
 			key := model.Key{Namespace: pod.Key.Namespace, Name: use.Claim}
-			if !done[key] && s.isUnconfirmed(key, pod) {
+			if !done[key] && l.isUnconfirmed(key, pod) {
 				topics = append(topics, model.Topic{Kind: model.TopicClaim, Key: key})
 			}
 			done[key] = done[key] || use.Group // the same for all members
 		}
 		key := model.Key{Namespace: pod.Key.Namespace, Name: pod.Extended}
-		if plan.Pods[i].Extended != nil && !done[key] && s.isUnconfirmed(key, pod) {
+		if plan.Pods[i].Extended != nil && !done[key] && l.isUnconfirmed(key, pod) {
 			topics = append(topics, model.Topic{Kind: model.TopicClaim, Key: key})
 		}
 	}
@@ -150,12 +168,12 @@ func (s *Scheduler) unconfirmedClaims(plan *plan.Plan) []model.Topic {
 
 // isUnconfirmed reports whether the API does not show the claim's allocation or an assumed consumer
 // on which the pod relies.
-func (s *Scheduler) isUnconfirmed(key model.Key, pod *model.Pod) bool {
-	assumed, ok := s.state.Claims.Get(key)
+func (l *loop) isUnconfirmed(key model.Key, pod *model.Pod) bool {
+	assumed, ok := l.state.Claims.Get(key)
 	if !ok {
 		return false
 	}
-	observed, ok := s.state.Claims.Observed(key)
+	observed, ok := l.state.Claims.Observed(key)
 	if !ok || observed.Allocation == nil {
 		return true
 	}

@@ -201,23 +201,36 @@ func (p *PodReasons) details(long bool) string {
 // Reason returns the words of kube-scheduler for what the nodes failed at.
 func (f *NodeFailure) Reason() string {
 	switch f.Check {
+	case nodefit.CheckDomain:
+		return "node(s) were outside " + f.Detail
+	case nodefit.CheckResource:
+		if f.Detail == "pods" {
+			return "Too many pods"
+		}
+		return "Insufficient " + f.Detail
+	case nodefit.CheckMapped:
+		return "node(s) where another pod uses ResourceClaim " + f.Detail + " for node-allocatable resources"
+	case nodefit.CheckDrawBudget:
+		return "pod level request for " + f.Detail + " is insufficient to cover the aggregated container and node-allocatable DRA requests"
+	case nodefit.CheckDrawLimit:
+		return "pod level limit for " + f.Detail
+	}
+	return fixedReason(f.Check)
+}
+
+// fixedReason returns the words for checks whose reason names nothing.
+func fixedReason(check nodefit.Check) string {
+	switch check {
 	case nodefit.CheckUnschedulable:
 		return "node(s) were unschedulable"
 	case nodefit.CheckTaint:
 		return "node(s) had untolerated taint(s)"
 	case nodefit.CheckNodeAffinity:
 		return "node(s) didn't match Pod's node affinity/selector"
-	case nodefit.CheckDomain:
-		return "node(s) were outside " + f.Detail
 	case nodefit.CheckVolume:
 		return "node(s) didn't match PersistentVolume's node affinity"
 	case nodefit.CheckClaimNode:
 		return "resourceclaim not available on the node"
-	case nodefit.CheckResource:
-		if f.Detail == "pods" {
-			return "Too many pods"
-		}
-		return "Insufficient " + f.Detail
 	case nodefit.CheckHostPort:
 		return "node(s) didn't have free ports for the requested pod ports"
 	case nodefit.CheckVolumeLimit:
@@ -226,20 +239,15 @@ func (f *NodeFailure) Reason() string {
 		return "node(s) didn't match pod affinity rules"
 	case nodefit.CheckPodAnti:
 		return "node(s) didn't match pod anti-affinity rules"
-	case nodefit.CheckTogether:
-		return "node(s) fit this pod but not all pods sharing its ResourceClaim"
-	case nodefit.CheckSpread:
-		return "node(s) didn't match pod topology spread constraints"
-	case nodefit.CheckMapped:
-		return "node(s) where another pod uses ResourceClaim " + f.Detail + " for node-allocatable resources"
-	case nodefit.CheckDrawBudget:
-		return "pod level request for " + f.Detail + " is insufficient to cover the aggregated container and node-allocatable DRA requests"
-	case nodefit.CheckDrawLimit:
-		return "pod level limit for " + f.Detail
 	case nodefit.CheckForbidden:
 		return "node(s) didn't satisfy existing pods anti-affinity rules"
+	case nodefit.CheckSpread:
+		return "node(s) didn't match pod topology spread constraints"
+	case nodefit.CheckTogether:
+		return "node(s) fit this pod but not all pods sharing its ResourceClaim"
+	default:
+		return "cannot allocate all claims"
 	}
-	return "cannot allocate all claims"
 }
 
 // detail returns what the nodes failed at beyond the reason, or "".
