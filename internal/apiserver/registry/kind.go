@@ -126,24 +126,25 @@ func (k *kind[T, P]) identity() names { return k.names }
 
 // check returns an error for a descriptor that leaves something undecided.
 func (k *kind[T, P]) check() error {
-	switch {
-	case k.names.plural == "" || k.names.singular == "" || len(k.names.versions) == 0 || k.newList == nil:
+	if k.names.plural == "" || k.names.singular == "" || len(k.names.versions) == 0 || k.newList == nil {
 		return fmt.Errorf("kind %T is not named in full", k.new())
-	case k.defaults == nil:
-		return fmt.Errorf("%s: defaults are not decided; noDefaults if there are none", k.names.resource())
-	case k.printer == nil:
-		return fmt.Errorf("%s: the printer is not decided; printers.NameAndAge if it shows nothing else", k.names.resource())
-	case k.class == "":
-		return fmt.Errorf("%s: what the roles view, edit and admin allow is not decided; rbac.Cluster if it is nothing",
-			k.names.resource())
-	case k.more != nil && k.subresources == nil:
-		return fmt.Errorf("%s: what the roles allow on the subresources is not decided", k.names.resource())
-	case k.validate == nil || k.validateUpdate == nil || (k.status != nil && k.validateStatus == nil):
-		return fmt.Errorf("%s are not validated in full", k.names.resource())
-	case k.generation && k.spec == nil:
-		return fmt.Errorf("%s have a generation and no spec", k.names.resource())
-	case k.index != "" && k.fields == nil:
-		return fmt.Errorf("%s are indexed by a field that they do not select by", k.names.resource())
+	}
+	for _, rule := range []struct {
+		broken bool
+		fault  string
+	}{
+		{k.defaults == nil, "defaults are not decided; noDefaults if there are none"},
+		{k.printer == nil, "the printer is not decided; printers.NameAndAge if it shows nothing else"},
+		{k.class == "", "what the roles view, edit and admin allow is not decided; rbac.Cluster if it is nothing"},
+		{k.more != nil && k.subresources == nil, "what the roles allow on the subresources is not decided"},
+		{k.validate == nil || k.validateUpdate == nil, "validation of new objects or of updates is not decided"},
+		{k.status != nil && k.validateStatus == nil, "validation of the status is not decided"},
+		{k.generation && k.spec == nil, "there is a generation, but no spec"},
+		{k.index != "" && k.fields == nil, "there is an index by a field that is no field selector"},
+	} {
+		if rule.broken {
+			return fmt.Errorf("%s: %s", k.names.resource(), rule.fault)
+		}
 	}
 	return nil
 }

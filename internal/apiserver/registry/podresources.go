@@ -27,7 +27,14 @@ func completeResources(pod *core.Pod) {
 			whole.Limits = addMissing(whole.Limits, name, limit)
 		}
 	}
-	for name, request := range resourcehelper.AggregateContainerRequests(upstream, resourcehelper.PodResourcesOptions{}) {
+	completeRequests(whole, resourcehelper.AggregateContainerRequests(upstream, resourcehelper.PodResourcesOptions{}))
+	completeLimits(pod, sums)
+}
+
+// completeRequests adds requests of the whole pod from the sums over its containers, and then from
+// its own limits.
+func completeRequests(whole *corev1.ResourceRequirements, sums corev1.ResourceList) {
+	for name, request := range sums {
 		if resourcehelper.IsSupportedPodLevelResource(name) && !isHugePages(name) {
 			whole.Requests = addMissing(whole.Requests, name, request)
 		}
@@ -37,6 +44,12 @@ func completeResources(pod *core.Pod) {
 			whole.Requests = addMissing(whole.Requests, name, limit)
 		}
 	}
+}
+
+// completeLimits adds limits of the whole pod from the sums over its containers, for resources of
+// which all of them have a limit. A limit is no less than the request.
+func completeLimits(pod *core.Pod, sums corev1.ResourceList) {
+	whole := pod.Spec.Resources
 	for _, name := range slices.Collect(maps.Keys(whole.Requests)) {
 		limit, ok := sums[name]
 		if !ok || !resourcehelper.IsSupportedPodLevelResource(name) || !allHaveLimit(pod, name) {

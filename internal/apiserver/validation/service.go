@@ -25,31 +25,48 @@ func ValidateService(s *corev1.Service) field.ErrorList {
 // immutable while the type has one.
 func ValidateServiceUpdate(s, old *corev1.Service) field.ErrorList {
 	path := field.NewPath("spec")
-	errs := join(metadataUpdate(&s.ObjectMeta, &old.ObjectMeta), service(s, old))
-	if balanced := corev1.ServiceTypeLoadBalancer; s.Spec.Type == balanced && old.Spec.Type == balanced &&
-		!ptr.Equal(s.Spec.LoadBalancerClass, old.Spec.LoadBalancerClass) {
-		errs = append(errs,
-			field.Invalid(path.Child("loadBalancerClass"), s.Spec.LoadBalancerClass, "may not change once set"))
+	return join(
+		metadataUpdate(&s.ObjectMeta, &old.ObjectMeta),
+		service(s, old),
+		loadBalancerUpdate(path, &s.Spec, &old.Spec),
+		addressesUpdate(path, &s.Spec, &old.Spec),
+	)
+}
+
+// loadBalancerUpdate checks that the class of the load balancer and the port of its health checks
+// are unchanged while the Service has them.
+func loadBalancerUpdate(path *field.Path, now, old *corev1.ServiceSpec) field.ErrorList {
+	var errs field.ErrorList
+	if balanced := corev1.ServiceTypeLoadBalancer; now.Type == balanced && old.Type == balanced &&
+		!ptr.Equal(now.LoadBalancerClass, old.LoadBalancerClass) {
+		errs = append(errs, field.Invalid(path.Child("loadBalancerClass"), now.LoadBalancerClass, "may not change once set"))
 	}
-	if needsHealthCheck(&s.Spec) && needsHealthCheck(&old.Spec) &&
-		s.Spec.HealthCheckNodePort != old.Spec.HealthCheckNodePort {
+	if needsHealthCheck(now) && needsHealthCheck(old) && now.HealthCheckNodePort != old.HealthCheckNodePort {
 		errs = append(errs, field.Forbidden(path.Child("healthCheckNodePort"), immutable))
 	}
+	return errs
+}
+
+// addressesUpdate checks that the first address and its family are unchanged while the type has
+// one, and that the policy fits where the second is taken away.
+func addressesUpdate(path *field.Path, now, old *corev1.ServiceSpec) field.ErrorList {
 	external := corev1.ServiceTypeExternalName
-	if s.Spec.Type == external || old.Spec.Type == external || headless(&s.Spec) && headless(&old.Spec) {
-		return errs
+	if now.Type == external || old.Type == external || headless(now) && headless(old) {
+		return nil
 	}
-	errs = append(errs, keptInOrder(path.Child("clusterIPs"), s.Spec.ClusterIPs, old.Spec.ClusterIPs)...)
-	same := headless(&s.Spec) == headless(&old.Spec)
-	if same && len(s.Spec.IPFamilies) > 0 {
-		errs = append(errs, keptInOrder(path.Child("ipFamilies"), s.Spec.IPFamilies, old.Spec.IPFamilies)...)
+	errs := keptInOrder(path.Child("clusterIPs"), now.ClusterIPs, old.ClusterIPs)
+	same := headless(now) == headless(old)
+	if same && len(now.IPFamilies) > 0 {
+		errs = append(errs, keptInOrder(path.Child("ipFamilies"), now.IPFamilies, old.IPFamilies)...)
 	}
-	released := len(s.Spec.ClusterIPs) == 1 && len(old.Spec.ClusterIPs) > 1 ||
-		same && len(s.Spec.IPFamilies) == 1 && len(old.Spec.IPFamilies) > 1
-	single := ptr.Deref(s.Spec.IPFamilyPolicy, "") == corev1.IPFamilyPolicySingleStack
-	return append(errs, check(single || !released, path.Child("ipFamilyPolicy"), s.Spec.IPFamilyPolicy,
+	released := losesSecond(now.ClusterIPs, old.ClusterIPs) || same && losesSecond(now.IPFamilies, old.IPFamilies)
+	single := ptr.Deref(now.IPFamilyPolicy, "") == corev1.IPFamilyPolicySingleStack
+	return append(errs, check(single || !released, path.Child("ipFamilyPolicy"), now.IPFamilyPolicy,
 		"must be SingleStack where the second address or family is taken away")...)
 }
+
+// losesSecond reports whether only the first of several values is left.
+func losesSecond[T any](now, old []T) bool { return len(now) == 1 && len(old) > 1 }
 
 // keptInOrder checks that a list keeps its first value, and all values if its length is unchanged.
 func keptInOrder[T comparable](path *field.Path, values, old []T) field.ErrorList {

@@ -23,20 +23,46 @@ func ValidatePersistentVolumeClaim(c *corev1.PersistentVolumeClaim) field.ErrorL
 // and attributes of a bound claim.
 func ValidatePersistentVolumeClaimUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	path := field.NewPath("spec")
+	return join(
+		metadataUpdate(&c.ObjectMeta, &old.ObjectMeta),
+		volumeClaimSpec(path, &c.Spec, &old.Spec),
+		classAnnotationUpdate(c, old),
+		volumeClaimSpecUpdate(path, c, old),
+		claimedStorageUpdate(path.Child("resources", "requests", "storage"), c, old),
+		same(field.NewPath("volumeMode"), c.Spec.VolumeMode, old.Spec.VolumeMode),
+		attributesClassUpdate(path.Child("volumeAttributesClassName"), c, old),
+	)
+}
+
+// setsClass reports whether the update sets the class of a claim that has none, or only has it as
+// an annotation.
+func setsClass(c, old *corev1.PersistentVolumeClaim) bool {
+	was, annotated := old.Annotations[corev1.BetaStorageClassAnnotation]
+	return old.Spec.StorageClassName == nil && c.Spec.StorageClassName != nil &&
+		(!annotated || *c.Spec.StorageClassName == was)
+}
+
+// classAnnotationUpdate checks that the annotation of the class is unchanged, or has become the
+// field.
+func classAnnotationUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
+	was, annotated := old.Annotations[corev1.BetaStorageClassAnnotation]
+	is := c.Annotations[corev1.BetaStorageClassAnnotation]
+	if is == was || is == "" && annotated && setsClass(c, old) {
+		return nil
+	}
+	return one(
+		field.Invalid(field.NewPath("metadata", "annotations").Key(corev1.BetaStorageClassAnnotation), is, immutable),
+	)
+}
+
+// volumeClaimSpecUpdate checks that only what may change has changed.
+func volumeClaimSpecUpdate(path *field.Path, c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	now, before := c.Spec.DeepCopy(), old.Spec.DeepCopy()
 	if before.VolumeName == "" {
 		before.VolumeName = now.VolumeName
 	}
-	was, annotated := old.Annotations[corev1.BetaStorageClassAnnotation]
-	is := c.Annotations[corev1.BetaStorageClassAnnotation]
-	class := before.StorageClassName == nil && now.StorageClassName != nil && (!annotated || *now.StorageClassName == was)
-	if class {
+	if setsClass(c, old) {
 		before.StorageClassName = now.StorageClassName
-	}
-	errs := join(metadataUpdate(&c.ObjectMeta, &old.ObjectMeta), volumeClaimSpec(path, &c.Spec, &old.Spec))
-	if moved := class && annotated && (is == "" || is == was); is != was && !moved {
-		errs = append(errs,
-			field.Invalid(field.NewPath("metadata", "annotations").Key(corev1.BetaStorageClassAnnotation), is, immutable))
 	}
 	if old.Status.Phase == corev1.ClaimBound {
 		before.VolumeAttributesClassName = now.VolumeAttributesClassName
@@ -44,21 +70,29 @@ func ValidatePersistentVolumeClaimUpdate(c, old *corev1.PersistentVolumeClaim) f
 			now.Resources.Requests[corev1.ResourceStorage] = old.Spec.Resources.Requests[corev1.ResourceStorage]
 		}
 	}
-	if !equality.Semantic.DeepEqual(now, before) {
-		errs = append(errs,
-			field.Forbidden(path, immutable+", except `resources.requests` and `volumeAttributesClassName` of a bound claim"))
+	if equality.Semantic.DeepEqual(now, before) {
+		return nil
 	}
-	size, had := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
-	if has := old.Status.Capacity[corev1.ResourceStorage]; size.Cmp(had) < 0 && size.Cmp(has) <= 0 {
-		errs = append(errs,
-			field.Forbidden(path.Child("resources", "requests", "storage"), "may not be less than `status.capacity`"))
+	return one(field.Forbidden(path,
+		immutable+", except `resources.requests` and `volumeAttributesClassName` of a bound claim"))
+}
+
+// claimedStorageUpdate checks that a claim shrinks no further than to more than its volume has.
+func claimedStorageUpdate(path *field.Path, c, old *corev1.PersistentVolumeClaim) field.ErrorList {
+	size, before := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
+	if has := old.Status.Capacity[corev1.ResourceStorage]; size.Cmp(before) < 0 && size.Cmp(has) <= 0 {
+		return one(field.Forbidden(path, "may not be less than `status.capacity`"))
 	}
-	errs = append(errs, same(field.NewPath("volumeMode"), c.Spec.VolumeMode, old.Spec.VolumeMode)...)
+	return nil
+}
+
+// attributesClassUpdate checks that a claim whose volume has attributes of a class keeps a class.
+func attributesClassUpdate(path *field.Path, c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	if old.Status.CurrentVolumeAttributesClassName != nil && ptr.Deref(c.Spec.VolumeAttributesClassName, "") == "" &&
 		!equality.Semantic.DeepEqual(c.Spec.VolumeAttributesClassName, old.Spec.VolumeAttributesClassName) {
-		errs = append(errs, field.Forbidden(path.Child("volumeAttributesClassName"), "may not be removed"))
+		return one(field.Forbidden(path, "may not be removed"))
 	}
-	return errs
+	return nil
 }
 
 // ValidatePersistentVolumeClaimStatusUpdate checks the reported status of a PersistentVolumeClaim.
