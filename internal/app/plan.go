@@ -83,18 +83,27 @@ func newPlanCommand(streams Streams, plugin bool) *cobra.Command {
 	return cmd
 }
 
-func (o *planOptions) run(ctx context.Context, streams Streams) (*forecast.Plan, error) {
+// check returns an error for flags that contradict each other.
+func (o *planOptions) check() error {
 	switch {
 	case !slices.Contains([]string{"text", "json", "yaml"}, o.output):
-		return nil, fmt.Errorf("--output must be text, json or yaml, got %q", o.output)
+		return fmt.Errorf("--output must be text, json or yaml, got %q", o.output)
 	case o.capacity && len(o.files) == 0:
-		return nil, errors.New("--capacity needs -f")
+		return errors.New("--capacity needs -f")
 	case len(o.files)+len(o.drain)+len(o.taint)+len(o.delete)+len(o.add) == 0:
-		return nil, errors.New("give what would change: -f, --drain, --taint-device, --delete or --add")
+		return errors.New("give what would change: -f, --drain, --taint-device, --delete or --add")
 	case o.capacity && o.save != "":
-		return nil, errors.New("--capacity has no state to --save")
+		return errors.New("--capacity has no state to --save")
 	case o.priority != "" && len(o.files) == 0:
-		return nil, errors.New("--priority needs -f")
+		return errors.New("--priority needs -f")
+	}
+	return nil
+}
+
+// run returns the Plan of the changes that the flags give.
+func (o *planOptions) run(ctx context.Context, streams Streams) (*forecast.Plan, error) {
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	changes, err := o.changes()
 	if err != nil {

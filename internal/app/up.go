@@ -87,22 +87,34 @@ func newUpCommand(streams Streams) *cobra.Command {
 	return cmd
 }
 
+// upInput is what the files and flags of the command contain.
+type upInput struct {
+	manifests []cli.Manifest
+	skipped   []string // a line for each file without a Kubernetes object
+	machines  fleet.Fleet
+	snap      *snapshot.Snapshot // nil for none
+}
+
+// read reads the input. Faults that need no server to be found are reported before any part starts.
+func (o *upOptions) read(ctx context.Context, streams Streams) (in upInput, err error) {
+	in.manifests, in.skipped, err = cli.ReadManifests(o.files, interruptible{ctx, streams.In})
+	if ctx.Err() != nil {
+		return upInput{}, fmt.Errorf("%w while it read manifests", errInterrupted)
+	}
+	if err != nil {
+		return upInput{}, err
+	}
+	if in.machines, in.snap, err = o.fleet(streams); err != nil {
+		return upInput{}, err
+	}
+	return in, checkLoopback(o.listen)
+}
+
 // up runs an Instance until ctx ends, or, with exitWhenSettled, until all applied objects are
 // running.
 func up(ctx context.Context, o upOptions, streams Streams) (err error) {
-	// Faults that need no server to be found are reported before any part starts.
-	manifests, skipped, err := cli.ReadManifests(o.files, interruptible{ctx, streams.In})
-	if ctx.Err() != nil {
-		return fmt.Errorf("%w while it read manifests", errInterrupted)
-	}
+	in, err := o.read(ctx, streams)
 	if err != nil {
-		return err
-	}
-	machines, snap, err := o.fleet(streams)
-	if err != nil {
-		return err
-	}
-	if err := checkLoopback(o.listen); err != nil {
 		return err
 	}
 	dir, remove, err := openDataDir(o.dataDir, o.ephemeral, streams.hurry)
@@ -117,21 +129,52 @@ func up(ctx context.Context, o upOptions, streams Streams) (err error) {
 	defer log.Close()
 
 	progress := cli.NewProgress(streams.Out, cli.StyleFor(streams.Out, os.Getenv), nil)
-	for _, text := range append(warnings(dir), skipped...) {
+	for _, text := range append(warnings(dir), in.skipped...) {
 		progress.Line("%s", text)
 	}
-	instance, err := Start(ctx, Options{
-		DataDir: dir, Listen: o.listen, Fleet: machines, Snapshot: snap, Features: o.features, Step: progress.Step,
-		NodeGrace: o.nodeGrace, NodeLease: o.nodeGrace * 4 / 5, PluginsDir: o.pluginsDir,
-	})
+	instance, err := o.start(ctx, dir, in, progress)
 	if err != nil {
-		if ctx.Err() != nil {
-			return fmt.Errorf("%w while it started", errInterrupted)
-		}
-		return inUseRemedy(err)
+		return err
 	}
 	defer func() { err = errors.Join(err, stop(instance, progress)) }()
 
+	if err := introduce(instance, dir, progress); err != nil {
+		return err
+	}
+	if len(in.manifests) > 0 {
+		if done, err := applyAndFollow(ctx, o, instance, in.manifests, progress, streams); done || err != nil {
+			return err
+		}
+	} else if o.exitWhenSettled {
+		return nil
+	}
+	progress.Line("serving on %s; Ctrl-C stops", instance.Server.URL())
+	select { // stop reports the error
+	case <-ctx.Done():
+	case <-instance.Failed():
+	case <-instance.Server.Done():
+	}
+	return nil
+}
+
+// start starts an Instance with its state in dir.
+func (o *upOptions) start(ctx context.Context, dir string, in upInput, progress *cli.Progress) (*Instance, error) {
+	instance, err := Start(ctx, Options{
+		DataDir: dir, Listen: o.listen, Fleet: in.machines, Snapshot: in.snap, Features: o.features, Step: progress.Step,
+		NodeGrace: o.nodeGrace, NodeLease: o.nodeGrace * 4 / 5, PluginsDir: o.pluginsDir,
+	})
+	switch {
+	case err == nil:
+		return instance, nil
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("%w while it started", errInterrupted)
+	default:
+		return nil, inUseRemedy(err)
+	}
+}
+
+// introduce writes the kubeconfig, and prints how to use the Instance.
+func introduce(instance *Instance, dir string, progress *cli.Progress) error {
 	kubeconfig := filepath.Join(dir, kubeconfigName)
 	if err := instance.Server.WriteKubeconfig(kubeconfig); err != nil {
 		return err
@@ -141,21 +184,7 @@ func up(ctx context.Context, o upOptions, streams Streams) (err error) {
 	if len(instance.Classes) > 0 {
 		progress.Line("device classes: %s", strings.Join(instance.Classes, ", "))
 	}
-	if len(manifests) > 0 {
-		if done, err := applyAndFollow(ctx, o, instance, manifests, progress, streams); done || err != nil {
-			return err
-		}
-	} else if o.exitWhenSettled {
-		return nil
-	}
-	progress.Line("serving on %s; Ctrl-C stops", instance.Server.URL())
-	select {
-	case <-ctx.Done():
-		return nil
-	case <-instance.Failed():
-	case <-instance.Server.Done():
-	}
-	return nil // stop reports the error
+	return nil
 }
 
 // applyAndFollow applies the manifests and follows the objects until they have settled. It reports

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -129,28 +130,39 @@ func (v *view) group(group *scheduling.PodGroup) (text, wait string) {
 
 // expectsPods reports whether an applied object creates pods for the group.
 func (v *view) expectsPods(group *scheduling.PodGroup) bool {
-	for _, ref := range v.Applied {
+	return slices.ContainsFunc(v.Applied, func(ref Ref) bool {
 		if ref.Namespace != group.Namespace {
-			continue
+			return false
 		}
-		var spec *core.PodSpec
-		if d, ok := v.deployments[ref.key()]; ok && ref.Kind == "Deployment" && ptr.Deref(d.Spec.Replicas, 1) > 0 {
-			spec = &d.Spec.Template.Spec
+		template := v.podTemplate(ref)
+		return template != nil && template.Spec.SchedulingGroup != nil &&
+			ptr.Deref(template.Spec.SchedulingGroup.PodGroupName, "") == group.Name
+	})
+}
+
+// podTemplate returns the template from which an applied object creates pods, or nil if it creates
+// none.
+func (v *view) podTemplate(ref Ref) *core.PodTemplateSpec {
+	key := ref.key()
+	switch ref.Kind {
+	case "Deployment":
+		if d, ok := v.deployments[key]; ok && ptr.Deref(d.Spec.Replicas, 1) > 0 {
+			return &d.Spec.Template
 		}
-		if rs, ok := v.replicaSets[ref.key()]; ok && ref.Kind == "ReplicaSet" && ptr.Deref(rs.Spec.Replicas, 1) > 0 {
-			spec = &rs.Spec.Template.Spec
+	case "ReplicaSet":
+		if rs, ok := v.replicaSets[key]; ok && ptr.Deref(rs.Spec.Replicas, 1) > 0 {
+			return &rs.Spec.Template
 		}
-		if s, ok := v.statefulSets[ref.key()]; ok && ref.Kind == "StatefulSet" && ptr.Deref(s.Spec.Replicas, 1) > 0 {
-			spec = &s.Spec.Template.Spec
+	case "StatefulSet":
+		if s, ok := v.statefulSets[key]; ok && ptr.Deref(s.Spec.Replicas, 1) > 0 {
+			return &s.Spec.Template
 		}
-		if j, ok := v.jobs[ref.key()]; ok && ref.Kind == "Job" && !ptr.Deref(j.Spec.Suspend, false) {
-			spec = &j.Spec.Template.Spec
-		}
-		if spec != nil && spec.SchedulingGroup != nil && ptr.Deref(spec.SchedulingGroup.PodGroupName, "") == group.Name {
-			return true
+	case "Job":
+		if j, ok := v.jobs[key]; ok && !ptr.Deref(j.Spec.Suspend, false) {
+			return &j.Spec.Template
 		}
 	}
-	return false
+	return nil
 }
 
 // groupCondition returns the condition for whether the group is scheduled. PodGroupScheduled

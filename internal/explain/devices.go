@@ -149,30 +149,7 @@ func (n *nodeExplainer) nearestDevices(near *Nearest, cause *alloc.Reason) {
 	for i := range cause.SelectorMisses {
 		near.Why = append(near.Why, n.selectorMiss(&cause.SelectorMisses[i])...)
 	}
-	switch class := classOfMisses(cause); {
-	case cause.Match >= cause.Wanted:
-	case class != "":
-		n.report.help(
-			"No device there is of class "+class+". Use nodes that have such devices, look whether their driver runs there, or correct "+
-				"the selectors of the class:",
-			"kubectl get deviceclass "+class+" -o yaml",
-		)
-	case cause.Kind == alloc.Shortage && len(cause.SelectorMisses)+len(cause.Pools) == 0 && !withoutDevices(cause):
-		n.report.help(
-			fmt.Sprintf(
-				"No node has enough devices that match: %d are wanted together, and %s has %d. Request fewer, or use a node with more.",
-				cause.Wanted,
-				near.Node,
-				cause.Match,
-			),
-			"kubectl get resourceslices",
-		)
-	case len(cause.SelectorMisses) > 0:
-		n.report.help(
-			"Change the selectors of the request (or of the class), or use nodes with devices that match. What devices there are:",
-			"kubectl get resourceslices -o yaml",
-		)
-	}
+	n.helpMatching(near.Node, cause)
 	if cause.ExhaustedCounter != "" {
 		near.Why = append(near.Why, cause.ExhaustedCounter)
 	}
@@ -198,17 +175,53 @@ func (n *nodeExplainer) nearestDevices(near *Nearest, cause *alloc.Reason) {
 		near.Holders = append(near.Holders, n.deviceHolders(cause.Holders[i].Device, cause.Holders[i].By)...)
 	}
 	n.helpHolders(cause)
-	if len(cause.TrialDevices) > 0 && len(cause.Holders) == 0 {
+	n.helpGroup(cause)
+}
+
+// helpMatching adds what would help if too few devices of the nearest node match.
+func (n *nodeExplainer) helpMatching(node string, cause *alloc.Reason) {
+	if cause.Match >= cause.Wanted {
+		return
+	}
+	switch class := classOfMisses(cause); {
+	case class != "":
+		n.report.help(
+			"No device there is of class "+class+". Use nodes that have such devices, look whether their driver runs there, or correct "+
+				"the selectors of the class:",
+			"kubectl get deviceclass "+class+" -o yaml",
+		)
+	case cause.Kind == alloc.Shortage && len(cause.SelectorMisses)+len(cause.Pools) == 0 && !withoutDevices(cause):
 		n.report.help(
 			fmt.Sprintf(
-				"The pods of the group take all devices that match, and they suffice for %d of %d: add devices, free some "+
-					"elsewhere, or lower minCount.",
-				n.reasons.Placed,
-				n.reasons.Min,
+				"No node has enough devices that match: %d are wanted together, and %s has %d. Request fewer, or use a node with more.",
+				cause.Wanted,
+				node,
+				cause.Match,
 			),
 			"kubectl get resourceslices",
 		)
+	case len(cause.SelectorMisses) > 0:
+		n.report.help(
+			"Change the selectors of the request (or of the class), or use nodes with devices that match. What devices there are:",
+			"kubectl get resourceslices -o yaml",
+		)
 	}
+}
+
+// helpGroup adds what would help if the other pods of the group have all devices that match.
+func (n *nodeExplainer) helpGroup(cause *alloc.Reason) {
+	if len(cause.TrialDevices) == 0 || len(cause.Holders) > 0 {
+		return
+	}
+	n.report.help(
+		fmt.Sprintf(
+			"The pods of the group take all devices that match, and they suffice for %d of %d: add devices, free some "+
+				"elsewhere, or lower minCount.",
+			n.reasons.Placed,
+			n.reasons.Min,
+		),
+		"kubectl get resourceslices",
+	)
 }
 
 // classOfMisses returns the class of which no device of the node is, or "".

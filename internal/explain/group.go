@@ -89,17 +89,7 @@ func podPhase(pod *core.Pod) string {
 // podsState explains the pods of a group or a controller: those that wait, and where the others
 // are. unit is what they are scheduled as; without Group, each pod is scheduled by itself.
 func (e *Explainer) podsState(r *Report, members []*core.Pod, unit model.UnitKey) error {
-	var placed, waiting, gated []*core.Pod
-	for _, pod := range members {
-		switch podPhase(pod) {
-		case "running", "starting":
-			placed = append(placed, pod)
-		case "waiting":
-			waiting = append(waiting, pod)
-		case "gated":
-			gated = append(gated, pod)
-		}
-	}
+	placed, waiting, gated := byPhase(members)
 	r.fact("On nodes", nodesText(placed))
 	switch {
 	case len(waiting) == 0 && len(gated) > 0:
@@ -119,6 +109,27 @@ func (e *Explainer) podsState(r *Report, members []*core.Pod, unit model.UnitKey
 	if len(placed) > 0 {
 		r.State = Partly
 	}
+	return e.whyWaiting(r, waiting, unit)
+}
+
+// byPhase returns the pods that are on nodes, those that wait, and those with scheduling gates.
+func byPhase(pods []*core.Pod) (placed, waiting, gated []*core.Pod) {
+	for _, pod := range pods {
+		switch podPhase(pod) {
+		case "running", "starting":
+			placed = append(placed, pod)
+		case "waiting":
+			waiting = append(waiting, pod)
+		case "gated":
+			gated = append(gated, pod)
+		}
+	}
+	return placed, waiting, gated
+}
+
+// whyWaiting explains why pods of one group or controller wait, by the first of them if each is
+// scheduled by itself.
+func (e *Explainer) whyWaiting(r *Report, waiting []*core.Pod, unit model.UnitKey) error {
 	if !unit.Group {
 		unit = model.UnitKey{Key: keyOf(waiting[0])}
 		if name, ok := claims.GroupName(waiting[0]); ok {

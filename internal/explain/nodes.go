@@ -303,23 +303,34 @@ func (n *nodeExplainer) nearest(failures []reason.NodeFailure) *Nearest {
 	if len(failures) == 0 {
 		return nil
 	}
-	f := &failures[0]
-	for i := range failures[1:] {
-		other := &failures[i+1]
-		order := cmp.Compare(rank(other.Check), rank(f.Check))
-		if order == 0 && f.Check == nodefit.CheckDevices && other.Alloc.IsCloser(f.Alloc) {
-			order = 1
-		}
-		if order > 0 {
-			f = other
-		}
-	}
-	near := &Nearest{Node: f.Closest}
+	f := latestFailure(failures)
 	info, ok := n.view.state.Nodes.Get(f.Closest)
 	if !ok {
 		return nil
 	}
-	defer n.helpWith(f)
+	near := &Nearest{Node: f.Closest}
+	n.describeFailure(near, f, info)
+	n.helpWith(f)
+	return near
+}
+
+// latestFailure returns the failure of the nodes that passed most checks. Among those that lack
+// devices it is the one where the least is missing.
+func latestFailure(failures []reason.NodeFailure) *reason.NodeFailure {
+	latest := &failures[0]
+	for i := range failures[1:] {
+		other := &failures[i+1]
+		order := cmp.Compare(rank(other.Check), rank(latest.Check))
+		if order > 0 ||
+			order == 0 && other.Check == nodefit.CheckDevices && other.Alloc.IsCloser(latest.Alloc) {
+			latest = other
+		}
+	}
+	return latest
+}
+
+// describeFailure fills in what is missing on the nearest node, and who has it.
+func (n *nodeExplainer) describeFailure(near *Nearest, f *reason.NodeFailure, info *model.NodeInfo) {
 	switch f.Check {
 	case nodefit.CheckDevices:
 		n.nearestDevices(near, f.Alloc)
@@ -349,7 +360,6 @@ func (n *nodeExplainer) nearest(failures []reason.NodeFailure) *Nearest {
 			near.Missing += " (" + f.Detail + ")"
 		}
 	}
-	return near
 }
 
 // volumeText describes from where a volume can be used.

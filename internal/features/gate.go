@@ -58,59 +58,41 @@ type description struct {
 	needs       []Gate
 }
 
+// describe returns the description of a gate.
 func describe(g Gate) description {
-	switch g {
-	case GenericWorkload:
-		return description{name: "GenericWorkload", stage: beta}
-	case WorkloadClaims:
-		return description{
+	if g >= gates {
+		return description{}
+	}
+	return [gates]description{
+		GenericWorkload: {name: "GenericWorkload", stage: beta},
+		WorkloadClaims: {
 			name: "WorkloadPodGroupResourceClaimTemplate", alias: "DRAWorkloadResourceClaims", stage: beta,
 			needs: []Gate{GenericWorkload},
-		}
-	case ReservedForWorkloads:
-		return description{name: "DRAReservedForWorkloads", stage: alpha}
-	case ClusterTemplates:
-		return description{name: "ClusterResourceClaimTemplates", stage: alpha}
-	case AdminAccess:
-		return description{name: "DRAAdminAccess", stage: general}
-	case BindingConditions:
-		return description{name: "DRADeviceBindingConditions", stage: beta, needs: []Gate{DeviceStatus}}
-	case CompatibilityGroups:
-		return description{name: "DRADeviceCompatibilityGroups", stage: alpha, needs: []Gate{PartitionableDevices}}
-	case ConsumableCapacity:
-		return description{name: "DRAConsumableCapacity", stage: beta}
-	case DerivedAttributes:
-		return description{name: "DRADerivedAttributes", stage: alpha}
-	case DeviceStatus:
-		return description{name: "DRAResourceClaimDeviceStatus", stage: general}
-	case DeviceTaintRules:
-		return description{name: "DRADeviceTaintRules", stage: general, needs: []Gate{DeviceTaints}}
-	case DeviceTaints:
-		return description{name: "DRADeviceTaints", stage: general}
-	case ExtendedResource:
-		return description{name: "DRAExtendedResource", stage: general}
-	case GranularStatusAuthorization:
-		return description{name: "DRAResourceClaimGranularStatusAuthorization", stage: beta}
-	case ListTypeAttributes:
-		return description{name: "DRAListTypeAttributes", stage: alpha}
-	case NodeAllocatableResources:
-		return description{name: "DRANodeAllocatableResources", stage: alpha}
-	case OptionalNodeOperations:
-		return description{name: "DRAOptionalNodeOperations", stage: alpha}
-	case PartitionableDevices:
-		return description{name: "DRAPartitionableDevices", stage: beta}
-	case PartitionTypes:
-		return description{name: "DRAPartitionableDevicesType", stage: alpha, needs: []Gate{PartitionableDevices, PoolStatus}}
-	case PoolStatus:
-		return description{name: "DRAResourcePoolStatus", stage: alpha}
-	case PrioritizedList:
-		return description{name: "DRAPrioritizedList", stage: general}
-	case ResourceHealthStatus:
-		return description{name: "ResourceHealthStatus", stage: beta}
-	case ResourceHealthStatusMessage:
-		return description{name: "ResourceHealthStatusMessage", stage: beta, needs: []Gate{ResourceHealthStatus}}
-	}
-	return description{}
+		},
+		ReservedForWorkloads: {name: "DRAReservedForWorkloads", stage: alpha},
+		ClusterTemplates:     {name: "ClusterResourceClaimTemplates", stage: alpha},
+		AdminAccess:          {name: "DRAAdminAccess", stage: general},
+		BindingConditions:    {name: "DRADeviceBindingConditions", stage: beta, needs: []Gate{DeviceStatus}},
+		CompatibilityGroups: {name: "DRADeviceCompatibilityGroups", stage: alpha,
+			needs: []Gate{PartitionableDevices}},
+		ConsumableCapacity:          {name: "DRAConsumableCapacity", stage: beta},
+		DerivedAttributes:           {name: "DRADerivedAttributes", stage: alpha},
+		DeviceStatus:                {name: "DRAResourceClaimDeviceStatus", stage: general},
+		DeviceTaintRules:            {name: "DRADeviceTaintRules", stage: general, needs: []Gate{DeviceTaints}},
+		DeviceTaints:                {name: "DRADeviceTaints", stage: general},
+		ExtendedResource:            {name: "DRAExtendedResource", stage: general},
+		GranularStatusAuthorization: {name: "DRAResourceClaimGranularStatusAuthorization", stage: beta},
+		ListTypeAttributes:          {name: "DRAListTypeAttributes", stage: alpha},
+		NodeAllocatableResources:    {name: "DRANodeAllocatableResources", stage: alpha},
+		OptionalNodeOperations:      {name: "DRAOptionalNodeOperations", stage: alpha},
+		PartitionableDevices:        {name: "DRAPartitionableDevices", stage: beta},
+		PartitionTypes: {name: "DRAPartitionableDevicesType", stage: alpha,
+			needs: []Gate{PartitionableDevices, PoolStatus}},
+		PoolStatus:                  {name: "DRAResourcePoolStatus", stage: alpha},
+		PrioritizedList:             {name: "DRAPrioritizedList", stage: general},
+		ResourceHealthStatus:        {name: "ResourceHealthStatus", stage: beta},
+		ResourceHealthStatusMessage: {name: "ResourceHealthStatusMessage", stage: beta, needs: []Gate{ResourceHealthStatus}},
+	}[g]
 }
 
 // String returns the name of the gate.

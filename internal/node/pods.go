@@ -125,21 +125,13 @@ func (p *pods) advance(ctx context.Context, key types.NamespacedName) error {
 		return nil
 	}
 	t := p.track(key, pod)
-	_, started := p.runtime.Status(pod)
-	switch {
-	case pod.Finished():
+	if pod.Finished() {
 		p.runtime.Remove(pod)
 		p.addresses.release(pod.UID)
 		return p.end(ctx, key, t)
-	case !started && pod.Status.Phase == corev1.PodRunning && p.runtime.Start(ctx, pod) == nil:
-		// An earlier agent started the pod.
-		p.adopt(pod)
-	case !started && pod.DeletionTimestamp != nil:
-		return p.end(ctx, key, t)
-	case !started && !p.run:
-		return nil
-	case !started:
-		if done, err := p.start(ctx, key, index, t); !done {
+	}
+	if _, started := p.runtime.Status(pod); !started {
+		if runs, err := p.resumeOrStart(ctx, key, index, t); !runs {
 			return err
 		}
 	}
@@ -150,6 +142,21 @@ func (p *pods) advance(ctx context.Context, key types.NamespacedName) error {
 	}
 	state, _ := p.runtime.Status(pod)
 	return p.report(ctx, key, index, state, t)
+}
+
+// resumeOrStart starts a pod that this agent has not started, and reports whether the pod runs. A
+// pod that is being deleted is not started, unless it ran already.
+func (p *pods) resumeOrStart(ctx context.Context, key types.NamespacedName, index int, t *track) (bool, error) {
+	switch {
+	case t.pod.Status.Phase == corev1.PodRunning && p.runtime.Start(ctx, t.pod) == nil:
+		p.adopt(t.pod) // an earlier agent started it
+		return true, nil
+	case t.pod.DeletionTimestamp != nil:
+		return false, p.end(ctx, key, t)
+	case !p.run:
+		return false, nil
+	}
+	return p.start(ctx, key, index, t)
 }
 
 // refuse records an event with the reason why the pod does not run, once per reason, if it

@@ -91,12 +91,11 @@ func (w *renamer) value(value any) {
 func (w *renamer) field(object map[string]any, field string) bool {
 	value := object[field]
 	text, isText := value.(string)
-	kind, isName := nameFields[field]
-	switch reference, isReference := referenceFields[field]; {
-	case isText && isName:
+	if kind, isName := nameFields[field]; isName && isText {
 		object[field] = w.names.Of(kind, text)
 		return true
-	case isReference:
+	}
+	if reference, isReference := referenceFields[field]; isReference {
 		w.reference(value, reference.kindField, reference.kind)
 		return false
 	}
@@ -114,28 +113,33 @@ func (w *renamer) field(object map[string]any, field string) bool {
 		}
 		w.values(object)
 		return isText
-	case "matchFields":
-		w.nodeNames(value)
-		return true
-	case "matchLabelKeys", "mismatchLabelKeys":
-		w.each(value, w.labelKey)
-		return true
-	case "namespaces": // of a term of pod affinity
-		w.each(value, func(name string) string { return w.names.Of("namespace", name) })
-		return true
 	case "pool":
 		w.pool(object, value)
 		return false
-	case "names": // of an image on a node
-		w.each(value, func(name string) string { return w.names.Of("image", name) })
-		return true
 	case "hard", "used":
 		if amounts, ok := value.(map[string]any); ok {
 			object[field] = w.quota(amounts)
 		}
 		return true
 	}
-	return false
+	return w.list(field, value)
+}
+
+// list renames the items of a list of names, and reports whether the field is one.
+func (w *renamer) list(field string, value any) bool {
+	switch field {
+	case "matchFields":
+		w.nodeNames(value)
+	case "matchLabelKeys", "mismatchLabelKeys":
+		w.each(value, w.labelKey)
+	case "namespaces": // of a term of pod affinity
+		w.each(value, func(name string) string { return w.names.Of("namespace", name) })
+	case "names": // of an image on a node
+		w.each(value, func(name string) string { return w.names.Of("image", name) })
+	default:
+		return false
+	}
+	return true
 }
 
 // reference renames references to objects, one or a list.

@@ -146,10 +146,8 @@ func (d *decision) compare(o *Original) {
 	c := d.byName[o.CopyName]
 	refused := o.Admin && d.namespace.Labels[resourcev1.DRAAdminNamespaceLabelKey] != "true"
 	switch {
-	case c == nil && refused:
-		d.stands(o, Standing{State: Refused, Why: adminRefused})
 	case c == nil:
-		d.step(Create, o, nil, false)
+		d.create(o, refused)
 	case d.abandoned(c):
 		d.stands(o, Standing{State: Pending, Why: beingCollected})
 	case !d.mayReplace(o, c):
@@ -168,6 +166,15 @@ func (d *decision) compare(o *Original) {
 	default:
 		d.step(Replace, o, c, d.ownerOf(c) == o)
 	}
+}
+
+// create determines the step for an original without a copy here.
+func (d *decision) create(o *Original, refused bool) {
+	if refused {
+		d.stands(o, Standing{State: Refused, Why: adminRefused})
+		return
+	}
+	d.step(Create, o, nil, false)
 }
 
 // mayReplace reports whether a template with the name of o is its own copy, or one that another
