@@ -181,6 +181,7 @@ func (l *load) run(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// play creates a workload, changes it, deletes it, and waits until nothing of it is left.
 func (l *load) play(ctx context.Context, p plan) error {
 	manifest := strings.NewReplacer("NAME", p.id, "COUNT", fmt.Sprint(p.count)).Replace(p.manifest)
 	if p.kind == "PodGroup" {
@@ -193,18 +194,8 @@ func (l *load) play(ctx context.Context, p plan) error {
 		if err := l.settle(ctx, p, p.count); err != nil {
 			return err
 		}
-		if p.rolls && p.change != "" {
-			if err := l.api.patch(ctx, p.kind, p.id, p.change); err != nil {
-				return err
-			}
-		}
-		if p.scales {
-			if err := l.api.patch(ctx, p.kind, p.id, fmt.Sprintf(`{"spec":{"replicas":%d}}`, p.scaleTo)); err != nil {
-				return err
-			}
-			if err := l.settle(ctx, p, p.scaleTo); err != nil {
-				return err
-			}
+		if err := l.update(ctx, p); err != nil {
+			return err
 		}
 	}
 	if p.kind == "PodGroup" {
@@ -224,6 +215,22 @@ func (l *load) play(ctx context.Context, p plan) error {
 		}
 		return err
 	})
+}
+
+// update changes the template and the number of pods of a workload, if the plan says so.
+func (l *load) update(ctx context.Context, p plan) error {
+	if p.rolls && p.change != "" {
+		if err := l.api.patch(ctx, p.kind, p.id, p.change); err != nil {
+			return err
+		}
+	}
+	if !p.scales {
+		return nil
+	}
+	if err := l.api.patch(ctx, p.kind, p.id, fmt.Sprintf(`{"spec":{"replicas":%d}}`, p.scaleTo)); err != nil {
+		return err
+	}
+	return l.settle(ctx, p, p.scaleTo)
 }
 
 // settle waits until exactly this many pods exist, all in the phase.

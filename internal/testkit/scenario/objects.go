@@ -173,50 +173,72 @@ func taint(text string) resourcev1.DeviceTaint {
 	return resourcev1.DeviceTaint{Key: k, Value: v, Effect: resourcev1.DeviceTaintEffect(effect)}
 }
 
+// device parses NAME, followed by attributes and properties that begin with @.
 func device(spec *resourcev1.ResourceSliceSpec, text string) resourcev1.Device {
 	parts := strings.Split(text, ",")
-	d := resourcev1.Device{Name: parts[0], Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{}}
+	d := resourcev1.Device{
+		Name:                     parts[0],
+		Attributes:               map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{},
+		Capacity:                 map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{},
+		NodeAllocatableResources: map[corev1.ResourceName]resourcev1.NodeAllocatableResource{},
+	}
 	for _, part := range parts[1:] {
 		name, value, _ := strings.Cut(part, "=")
-		switch name {
-		case "@node":
-			d.NodeName, spec.PerDeviceNodeSelection = ptr(value), ptr(true)
-		case "@match":
-			d.NodeSelector, spec.PerDeviceNodeSelection = labelSelector(value), ptr(true)
-		case "@all":
-			d.AllNodes, spec.PerDeviceNodeSelection = ptr(true), ptr(true)
-		case "@taint":
-			d.Taints = append(d.Taints, taint(value))
-		case "@shared":
-			d.AllowMultipleAllocations = ptr(true)
-		case "@capacity":
-			name, has := capacity(value)
-			if d.Capacity == nil {
-				d.Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{}
-			}
-			d.Capacity[name] = has
-		case "@binding":
-			d.BindingConditions = append(d.BindingConditions, value)
-		case "@failure":
-			d.BindingFailureConditions = append(d.BindingFailureConditions, value)
-		case "@binds":
-			d.BindsToNode = ptr(true)
-		case "@takes":
-			d.ConsumesCounters = append(d.ConsumesCounters, takes(value))
-		case "@draws":
-			name, draws := nodeResource(value)
-			if d.NodeAllocatableResources == nil {
-				d.NodeAllocatableResources = map[corev1.ResourceName]resourcev1.NodeAllocatableResource{}
-			}
-			d.NodeAllocatableResources[name] = draws
-		case "@groups":
-			last := &d.ConsumesCounters[len(d.ConsumesCounters)-1]
-			last.CompatibilityGroups = strings.Split(value, "/")
-		default:
+		if !strings.HasPrefix(name, "@") {
 			d.Attributes[resourcev1.QualifiedName(name)] = attribute(value)
+			continue
 		}
+		if isReach := setReach(&d, name, value); isReach {
+			spec.PerDeviceNodeSelection = ptr(true)
+			continue
+		}
+		setProperty(&d, name, value)
 	}
 	return d
+}
+
+// setReach sets from which nodes a device can be used, and reports whether the property says that.
+func setReach(d *resourcev1.Device, property, value string) bool {
+	switch property {
+	case "@node":
+		d.NodeName = ptr(value)
+	case "@match":
+		d.NodeSelector = labelSelector(value)
+	case "@all":
+		d.AllNodes = ptr(true)
+	default:
+		return false
+	}
+	return true
+}
+
+// setProperty sets how a device can be allocated.
+func setProperty(d *resourcev1.Device, property, value string) {
+	switch property {
+	case "@taint":
+		d.Taints = append(d.Taints, taint(value))
+	case "@shared":
+		d.AllowMultipleAllocations = ptr(true)
+	case "@capacity":
+		name, has := capacity(value)
+		d.Capacity[name] = has
+	case "@binding":
+		d.BindingConditions = append(d.BindingConditions, value)
+	case "@failure":
+		d.BindingFailureConditions = append(d.BindingFailureConditions, value)
+	case "@binds":
+		d.BindsToNode = ptr(true)
+	case "@takes":
+		d.ConsumesCounters = append(d.ConsumesCounters, takes(value))
+	case "@draws":
+		name, draws := nodeResource(value)
+		d.NodeAllocatableResources[name] = draws
+	case "@groups":
+		last := &d.ConsumesCounters[len(d.ConsumesCounters)-1]
+		last.CompatibilityGroups = strings.Split(value, "/")
+	default:
+		panic("device " + d.Name + ": unknown property " + property)
+	}
 }
 
 // nodeResource parses RESOURCE, followed by /device=N, /capacity=NAME*N, /pod=N and /container=N.

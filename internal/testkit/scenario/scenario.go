@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -143,28 +144,42 @@ func (s *Scenario) check() error {
 	// a place that is kept may overcommit a node
 	s.state.Nominations.RemoveNonBinding(&model.Unit{Priority: math.MaxInt32})
 	for _, info := range s.state.Nodes.List() {
-		for name, free := range info.Free {
-			// As on kubelets, a pod with devices in place of an extended resource counts for that
-			// resource. So the node is overcommitted when it starts to have the resource itself,
-			// even if the class no longer offers it.
-			if free < 0 && info.Node.Allocatable[name] > 0 && !(model.IsOfferable(name) && hasExtendedClaims(info)) {
-				return fmt.Errorf("node %s has %d %s free", info.Name, free, name)
-			}
+		if err := checkResources(info); err != nil {
+			return err
 		}
 		for _, view := range s.state.Devices.Pools(info) {
-			if err := checkCounters(&view); err != nil {
+			if err := cmp.Or(checkCounters(&view), s.checkHolders(&view)); err != nil {
 				return err
 			}
-			for i := range view.Devices {
-				if err := s.checkCapacity(&view, i); err != nil {
-					return err
-				}
-				_, whole := view.ConsumedCapacity(i)
-				shared := view.Devices[i].AllowMultipleAllocations || !s.on.On(features.ConsumableCapacity)
-				if holders := view.Holders(i); len(holders) > 1 && (whole || !shared) {
-					return fmt.Errorf("device %s has holders %v", view.DeviceID(i), holders)
-				}
-			}
+		}
+	}
+	return nil
+}
+
+// checkResources returns an error if a node is overcommitted.
+func checkResources(info *model.NodeInfo) error {
+	for name, free := range info.Free {
+		// As on kubelets, a pod with devices in place of an extended resource counts for that
+		// resource. So the node is overcommitted when it starts to have the resource itself, even
+		// if the class no longer offers it.
+		if free < 0 && info.Node.Allocatable[name] > 0 && !(model.IsOfferable(name) && hasExtendedClaims(info)) {
+			return fmt.Errorf("node %s has %d %s free", info.Name, free, name)
+		}
+	}
+	return nil
+}
+
+// checkHolders returns an error if a device of a pool has more holders, or holders of more
+// capacity, than it permits.
+func (s *Scenario) checkHolders(view *model.PoolView) error {
+	for i := range view.Devices {
+		if err := s.checkCapacity(view, i); err != nil {
+			return err
+		}
+		_, whole := view.ConsumedCapacity(i)
+		shared := view.Devices[i].AllowMultipleAllocations || !s.on.On(features.ConsumableCapacity)
+		if holders := view.Holders(i); len(holders) > 1 && (whole || !shared) {
+			return fmt.Errorf("device %s has holders %v", view.DeviceID(i), holders)
 		}
 	}
 	return nil

@@ -235,32 +235,42 @@ func forPods(do func(context.Context, *stage, *corev1.Pod) error) func(context.C
 				return err
 			}
 		}
-		for {
-			pods, err := s.pods(ctx, s.namespace, args[0])
-			if err != nil {
-				return err
+		open, err := s.awaitOpenPods(ctx, args[0], max(want, 1))
+		if err != nil {
+			return err
+		}
+		if want >= 0 {
+			open = open[:want]
+		}
+		for _, pod := range open {
+			// Controllers may delete a pod because of the action on an earlier one.
+			if err := do(ctx, s, pod); err != nil && (want >= 0 || !apierrors.IsNotFound(err)) {
+				return fmt.Errorf("pod %s: %w", pod.Name, err)
 			}
-			var open []*corev1.Pod
-			for i := range pods {
-				if !finished(&pods[i]) && pods[i].DeletionTimestamp == nil {
-					open = append(open, &pods[i])
-				}
+		}
+		return nil
+	}
+}
+
+// awaitOpenPods waits for a number of pods that have not finished and are not being deleted, and
+// returns all of them.
+func (s *stage) awaitOpenPods(ctx context.Context, selector string, want int) ([]*corev1.Pod, error) {
+	for {
+		pods, err := s.pods(ctx, s.namespace, selector)
+		if err != nil {
+			return nil, err
+		}
+		var open []*corev1.Pod
+		for i := range pods {
+			if !finished(&pods[i]) && pods[i].DeletionTimestamp == nil {
+				open = append(open, &pods[i])
 			}
-			if len(open) > 0 && len(open) >= want {
-				if want >= 0 {
-					open = open[:want]
-				}
-				for _, pod := range open {
-					// Controllers may delete a pod because of the action on an earlier one.
-					if err := do(ctx, s, pod); err != nil && (want >= 0 || !apierrors.IsNotFound(err)) {
-						return fmt.Errorf("pod %s: %w", pod.Name, err)
-					}
-				}
-				return nil
-			}
-			if err := pause(ctx); err != nil {
-				return fmt.Errorf("%d pods, want %d: %w", len(open), want, err)
-			}
+		}
+		if len(open) >= want {
+			return open, nil
+		}
+		if err := pause(ctx); err != nil {
+			return nil, fmt.Errorf("%d pods, want %d: %w", len(open), want, err)
 		}
 	}
 }
@@ -357,20 +367,7 @@ func waitFor(ctx context.Context, s *stage, args []string) error {
 // unmet returns the unmet part of a condition, or "".
 func (s *stage) unmet(ctx context.Context, args []string) (string, error) {
 	if args[0] == "pods" || args[0] == "claimed" {
-		pods, err := s.pods(ctx, s.namespace, args[1])
-		if err != nil {
-			return "", err
-		}
-		count := 0
-		for i := range pods {
-			if pods[i].DeletionTimestamp == nil && (args[0] == "pods" || metav1.GetControllerOf(&pods[i]) != nil) {
-				count++
-			}
-		}
-		if strconv.Itoa(count) != args[2] {
-			return fmt.Sprintf("%d pods, want %s", count, args[2]), nil
-		}
-		return "", nil
+		return s.unmetCount(ctx, args)
 	}
 	obj, err := s.get(ctx, s.namespace, args[0])
 	switch {
@@ -391,6 +388,25 @@ func (s *stage) unmet(ctx context.Context, args []string) (string, error) {
 	}
 	if got != want {
 		return fmt.Sprintf("%s: %s is %q, want %q", args[0], path, got, want), nil
+	}
+	return "", nil
+}
+
+// unmetCount returns how many pods there are if it is another number, or "". Claimed pods are those
+// with a controller.
+func (s *stage) unmetCount(ctx context.Context, args []string) (string, error) {
+	pods, err := s.pods(ctx, s.namespace, args[1])
+	if err != nil {
+		return "", err
+	}
+	count := 0
+	for i := range pods {
+		if pods[i].DeletionTimestamp == nil && (args[0] == "pods" || metav1.GetControllerOf(&pods[i]) != nil) {
+			count++
+		}
+	}
+	if strconv.Itoa(count) != args[2] {
+		return fmt.Sprintf("%d pods, want %s", count, args[2]), nil
 	}
 	return "", nil
 }

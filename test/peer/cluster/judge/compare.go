@@ -30,75 +30,94 @@ func (d Difference) String() string {
 
 // Compare returns the differences between the responses of Kubernetes and of allot to a request.
 func Compare(r Request, theirs, ours Answer) []Difference {
-	diff := func(what, where, text string) Difference {
-		return Difference{Kind: r.Kind, Verb: r.Verb, What: what, Where: where, Text: text}
-	}
+	c := &comparison{request: r, theirs: theirs, ours: ours}
 	switch {
 	case ours.Panic != "":
-		return []Difference{diff("allot panics", "", ours.Panic)}
+		c.add("allot panics", "", ours.Panic)
 	case theirs.Panic != "":
-		return nil // Kubernetes has no response to compare with
-	case theirs.Error != "" && ours.Error != "" && theirs.Code != ours.Code:
-		codes := fmt.Sprintf("%d %s ≠ %d %s", theirs.Code, theirs.Error, ours.Code, ours.Error)
-		return []Difference{diff("code", "", codes)}
+		// Kubernetes has no response to compare with.
 	case theirs.Error != "" && ours.Error != "":
-		return nil
-	case theirs.Error != "" || ours.Error != "":
-		if !theirs.Accepted() && !ours.Accepted() {
-			return []Difference{diff("other refusal", "", theirs.refusal()+" ≠ "+ours.refusal())}
+		if theirs.Code != ours.Code {
+			c.add("code", "", fmt.Sprintf("%d %s ≠ %d %s", theirs.Code, theirs.Error, ours.Code, ours.Error))
+		}
+	case theirs.Accepted() && ours.Accepted():
+		c.objects()
+		c.tables()
+	case (theirs.Error != "" || ours.Error != "") && !theirs.Accepted() && !ours.Accepted():
+		c.add("other refusal", "", theirs.refusal()+" ≠ "+ours.refusal())
+	default:
+		c.refusals()
+	}
+	return c.out
+}
+
+// comparison compares two responses to a request.
+type comparison struct {
+	request      Request
+	theirs, ours Answer
+	out          []Difference
+}
+
+func (c *comparison) add(what, where, text string) {
+	c.out = append(c.out, Difference{Kind: c.request.Kind, Verb: c.request.Verb, What: what, Where: where, Text: text})
+}
+
+// refusals compares the causes for which one or both refuse the request.
+func (c *comparison) refusals() {
+	only := "says"
+	if c.theirs.Accepted() || c.ours.Accepted() {
+		only = "refuses"
+	} else if c.theirs.Code != c.ours.Code {
+		c.add("code", "", fmt.Sprintf("%d ≠ %d", c.theirs.Code, c.ours.Code))
+	}
+	theirs, ours := c.theirs.causes(), c.ours.causes()
+	onlyOurs := without(ours, theirs)
+	for _, cause := range without(theirs, ours) {
+		right := rightPath(general(cause))
+		if slices.Contains(generals(onlyOurs), right) ||
+			right != general(cause) && slices.Contains(generals(ours), right) {
+			c.add("other path", general(cause)+" → "+right, c.theirs.refusal())
+			continue
+		}
+		c.add("only Kubernetes "+only, general(cause), c.theirs.refusal())
+	}
+	for _, cause := range onlyOurs {
+		if !slices.ContainsFunc(c.out, func(d Difference) bool { return strings.HasSuffix(d.Where, " → "+general(cause)) }) {
+			c.add("only allot "+only, general(cause), c.ours.refusal())
 		}
 	}
-	var out []Difference
-	if !theirs.Accepted() || !ours.Accepted() {
-		only := "says"
-		if theirs.Accepted() || ours.Accepted() {
-			only = "refuses"
-		} else if theirs.Code != ours.Code {
-			out = append(out, diff("code", "", fmt.Sprintf("%d ≠ %d", theirs.Code, ours.Code)))
-		}
-		onlyTheirs, onlyOurs := without(theirs.causes(), ours.causes()), without(ours.causes(), theirs.causes())
-		for _, c := range onlyTheirs {
-			if right := rightPath(general(c)); slices.Contains(generals(onlyOurs), right) ||
-				right != general(c) && slices.Contains(generals(ours.causes()), right) {
-				out = append(out, diff("other path", general(c)+" → "+right, theirs.refusal()))
-				continue
-			}
-			out = append(out, diff("only Kubernetes "+only, general(c), theirs.refusal()))
-		}
-		for _, c := range onlyOurs {
-			if !slices.ContainsFunc(out, func(d Difference) bool { return strings.HasSuffix(d.Where, " → "+general(c)) }) {
-				out = append(out, diff("only allot "+only, general(c), ours.refusal()))
-			}
-		}
-		return out
-	}
-	for version, want := range theirs.Objects {
-		for _, d := range pathsThatDiffer("", want, ours.Objects[version]) {
-			out = append(out,
-				diff("object", version+" "+general(d.path), fmt.Sprintf("%s: Kubernetes %v, allot %v", d.path, d.want, d.got)))
+}
+
+// objects compares the objects in each version.
+func (c *comparison) objects() {
+	for version, want := range c.theirs.Objects {
+		for _, d := range pathsThatDiffer("", want, c.ours.Objects[version]) {
+			c.add("object", version+" "+general(d.path), fmt.Sprintf("%s: Kubernetes %v, allot %v", d.path, d.want, d.got))
 		}
 	}
-	var names []string
-	for i := range theirs.Columns {
-		names = append(names, theirs.Columns[i].Name)
+}
+
+// tables compares the columns and cells of the printed objects. Allot's own columns come last, and
+// are not compared.
+func (c *comparison) tables() {
+	columns, cells := c.ours.Columns, c.ours.Cells
+	if n := len(c.theirs.Columns); len(columns) > n {
+		columns, cells = columns[:n], cells[:min(n, len(cells))]
 	}
-	// Allot's own columns come last.
-	if n := len(theirs.Columns); len(ours.Columns) > n {
-		ours.Columns, ours.Cells = ours.Columns[:n], ours.Cells[:min(n, len(ours.Cells))]
+	text := cmp.Diff(c.theirs.Columns, columns, cmpopts.IgnoreFields(metav1.TableColumnDefinition{}, "Description"))
+	switch {
+	case text != "":
+		c.add("columns", "", text)
+		return
+	case len(c.theirs.Cells) != len(cells):
+		c.add("cells", "", fmt.Sprintf("%v ≠ %v", c.theirs.Cells, cells))
+		return
 	}
-	if text := cmp.Diff(theirs.Columns, ours.Columns,
-		cmpopts.IgnoreFields(metav1.TableColumnDefinition{}, "Description")); text != "" {
-		out = append(out, diff("columns", "", text))
-	} else if len(theirs.Cells) != len(ours.Cells) {
-		out = append(out, diff("cells", "", fmt.Sprintf("%v ≠ %v", theirs.Cells, ours.Cells)))
-	} else {
-		for i := range theirs.Cells {
-			if fmt.Sprint(theirs.Cells[i]) != fmt.Sprint(ours.Cells[i]) {
-				out = append(out, diff("cells", names[i], fmt.Sprintf("Kubernetes %v, allot %v", theirs.Cells[i], ours.Cells[i])))
-			}
+	for i, want := range c.theirs.Cells {
+		if fmt.Sprint(want) != fmt.Sprint(cells[i]) {
+			c.add("cells", columns[i].Name, fmt.Sprintf("Kubernetes %v, allot %v", want, cells[i]))
 		}
 	}
-	return out
 }
 
 func (a Answer) causes() []string {

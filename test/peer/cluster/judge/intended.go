@@ -28,57 +28,27 @@ func Intended() []Rule {
 		{
 			Name:   "claims of groups and of templates for all namespaces",
 			Listed: "claims of groups and for all namespaces",
-			Holds: func(d Difference, r Request) bool {
-				return r.has("podGroupResourceClaim", "clusterResourceClaimTemplateName") &&
-					(d.decoding("podGroupResourceClaim", "clusterResourceClaimTemplateName") ||
-						d.allot() && r.Verb == "update" && (d.is("Forbidden", "spec") || d.is("Invalid", "spec.resourceClaims")) ||
-						d.is("Invalid", "spec.resourceClaims[]", "spec.template.spec.resourceClaims[]") ||
-						d.allot() && d.at("podGroupResourceClaim", "clusterResourceClaimTemplateName"))
-			},
+			Holds:  concernsNewClaimReferences,
 		},
 		{
 			Name:   "intended consumers, and claims for any pod",
 			Listed: "other consumers of a claim",
-			Holds: func(d Difference, r Request) bool {
-				return strings.Contains(d.Where, "pec.reservedFor") || strings.Contains(d.Where, "reservedForAnyPod") ||
-					d.decoding("reservedFor",
-						"reservedForAnyPod") || d.allot() && r.claims() && r.has("reservedFor") && d.is("Invalid", "spec")
-			},
+			Holds:  concernsIntendedConsumers,
 		},
 		{
 			Name:   "statuses of claims that give more than was asked for",
 			Listed: "statuses that give rights which the spec does not ask for",
-			Holds: func(d Difference, r Request) bool {
-				return d.allot() && r.Kind == "ResourceClaim" && r.Verb == "status" &&
-					(d.is("Duplicate", "status.allocation.devices.results[]") || d.at("adminAccess"))
-			},
+			Holds:  concernsStatusRights,
 		},
 		{
 			Name:   "amounts, constraints, terms of devices, and alternatives that were chosen",
 			Listed: "amounts in results, capacities and counters",
-			Holds: func(d Difference, r Request) bool {
-				slice, claim := r.Kind == "ResourceSlice", r.claims()
-				return d.allot() &&
-					(slice && d.is("Invalid", "spec.devices[].nodeSelector.nodeSelectorTerms",
-						"spec.sharedCounters[].counters[].value",
-						"spec.devices[].consumesCounters[].counters[].value", "spec.devices[].capacity[].value",
-						"spec.devices[].capacity[].requestPolicy.validRange.min") ||
-						claim && d.is("Invalid", "status.allocation.devices.results[].consumedCapacity[]",
-							"status.allocation.devices.results[].request",
-							"spec.devices.constraints[]", "spec.spec.devices.constraints[]"))
-			},
+			Holds:  concernsAmounts,
 		},
 		{
 			Name:   "32 claims of a group",
 			Listed: "claims of a PodGroup, or of `spec.scheduling` of a Job",
-			Holds: func(d Difference, r Request) bool {
-				// Kubernetes does not validate the items of a list that is too long.
-				return d.allot() &&
-					(strings.Contains(d.Where, ".resourceClaims[]") || strings.Contains(d.Where, "status.resourceClaimStatuses[]")) &&
-					r.groupClaims() > 4 ||
-					d.is("TooMany", "spec.resourceClaims", "spec.podGroupTemplates[].resourceClaims", "spec.scheduling.resourceClaims",
-						"status.resourceClaimStatuses")
-			},
+			Holds:  concernsManyClaims,
 		},
 		{
 			Name:   "the finalizer of a PodGroup is there from the start",
@@ -131,6 +101,62 @@ func Intended() []Rule {
 			},
 		},
 	}
+}
+
+// concernsNewClaimReferences reports whether a difference is about references to claims that
+// Kubernetes does not know.
+func concernsNewClaimReferences(d Difference, r Request) bool {
+	fields := []string{"podGroupResourceClaim", "clusterResourceClaimTemplateName"}
+	if !r.has(fields...) {
+		return false
+	}
+	return d.decoding(fields...) ||
+		d.allot() && r.Verb == "update" && (d.is("Forbidden", "spec") || d.is("Invalid", "spec.resourceClaims")) ||
+		d.is("Invalid", "spec.resourceClaims[]", "spec.template.spec.resourceClaims[]") ||
+		d.allot() && d.at(fields...)
+}
+
+// concernsIntendedConsumers reports whether a difference is about spec.reservedFor or
+// reservedForAnyPod.
+func concernsIntendedConsumers(d Difference, r Request) bool {
+	return strings.Contains(d.Where, "pec.reservedFor") || strings.Contains(d.Where, "reservedForAnyPod") ||
+		d.decoding("reservedFor", "reservedForAnyPod") ||
+		d.allot() && r.claims() && r.has("reservedFor") && d.is("Invalid", "spec")
+}
+
+// concernsStatusRights reports whether only allot rejects the status of a claim that gives more
+// than the spec requests.
+func concernsStatusRights(d Difference, r Request) bool {
+	return d.allot() && r.Kind == "ResourceClaim" && r.Verb == "status" &&
+		(d.is("Duplicate", "status.allocation.devices.results[]") || d.at("adminAccess"))
+}
+
+// concernsAmounts reports whether only allot rejects amounts, terms or constraints that cannot be
+// satisfied.
+func concernsAmounts(d Difference, r Request) bool {
+	switch {
+	case !d.allot():
+		return false
+	case r.Kind == "ResourceSlice":
+		return d.is("Invalid", "spec.devices[].nodeSelector.nodeSelectorTerms", "spec.sharedCounters[].counters[].value",
+			"spec.devices[].consumesCounters[].counters[].value", "spec.devices[].capacity[].value",
+			"spec.devices[].capacity[].requestPolicy.validRange.min")
+	case r.claims():
+		return d.is("Invalid", "status.allocation.devices.results[].consumedCapacity[]",
+			"status.allocation.devices.results[].request", "spec.devices.constraints[]", "spec.spec.devices.constraints[]")
+	}
+	return false
+}
+
+// concernsManyClaims reports whether a difference is about more claims of a group than Kubernetes
+// permits. It does not validate the items of a list that is too long.
+func concernsManyClaims(d Difference, r Request) bool {
+	if d.is("TooMany", "spec.resourceClaims", "spec.podGroupTemplates[].resourceClaims", "spec.scheduling.resourceClaims",
+		"status.resourceClaimStatuses") {
+		return true
+	}
+	return d.allot() && r.groupClaims() > 4 &&
+		(strings.Contains(d.Where, ".resourceClaims[]") || strings.Contains(d.Where, "status.resourceClaimStatuses[]"))
 }
 
 // explain returns the index of the rule that explains a difference, or -1.
