@@ -7,6 +7,8 @@ type Gate uint
 const (
 	// GenericWorkload serves Workloads and PodGroups, and schedules groups (KEP-5832).
 	GenericWorkload Gate = iota
+	// CompositePodGroup serves CompositePodGroups (KEP-6012). It is off by default, as in 1.37.
+	CompositePodGroup
 	// WorkloadClaims lets the pods of a PodGroup share its claims (KEP-5729).
 	WorkloadClaims
 	// ReservedForWorkloads lets a claim name its consumer (KEP-5194).
@@ -42,6 +44,9 @@ const (
 	gates // number of gates
 )
 
+// optIn has a bit for each gate that is off by default.
+const optIn uint64 = 1 << CompositePodGroup
+
 // stage is the maturity of a feature in Kubernetes 1.37 or in its KEP.
 type stage string
 
@@ -64,7 +69,8 @@ func describe(g Gate) description {
 		return description{}
 	}
 	return [gates]description{
-		GenericWorkload: {name: "GenericWorkload", stage: beta},
+		GenericWorkload:   {name: "GenericWorkload", stage: beta},
+		CompositePodGroup: {name: "CompositePodGroup", stage: alpha, needs: []Gate{GenericWorkload}},
 		WorkloadClaims: {
 			name: "WorkloadPodGroupResourceClaimTemplate", alias: "DRAWorkloadResourceClaims", stage: beta,
 			needs: []Gate{GenericWorkload},
@@ -109,3 +115,6 @@ func gatesWithoutEffect() map[string]string {
 		"DRASchedulerFilterTimeout":  "searches end by a budget of steps",
 	}
 }
+
+// byDefault reports whether the feature is enabled unless it is switched.
+func (g Gate) byDefault() bool { return optIn&(1<<g) == 0 }

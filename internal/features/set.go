@@ -7,15 +7,28 @@ import (
 	"strings"
 )
 
-// Set is the set of enabled features. In the zero value all are enabled.
+// Set is the set of enabled features. In the zero value all have their defaults.
 type Set struct {
 	// disabled has a bit for each gate that was disabled; off includes the gates that depend on
 	// them.
 	disabled, off uint64
+	// enabled has a bit for each gate of optIn that was enabled.
+	enabled uint64
 }
 
 // On reports whether a feature is enabled.
-func (s Set) On(g Gate) bool { return s.off&(1<<g) == 0 }
+func (s Set) On(g Gate) bool { return (s.off|optIn&^s.enabled)&(1<<g) == 0 }
+
+// All returns the Set with all features enabled.
+func All() Set { return Set{enabled: optIn} }
+
+// With returns the Set with some features enabled that are off by default.
+func (s Set) With(list ...Gate) Set {
+	for _, g := range list {
+		s.enabled |= 1 << g & optIn
+	}
+	return s
+}
 
 // Without returns the Set with some features disabled, and those that depend on them.
 func (s Set) Without(list ...Gate) Set {
@@ -35,12 +48,12 @@ func (s Set) Without(list ...Gate) Set {
 	return s
 }
 
-// String lists the disabled features in the syntax of --feature-gates.
+// String lists the features that do not have their defaults in the syntax of --feature-gates.
 func (s *Set) String() string {
 	var out []string
 	for g := range gates {
-		if !s.On(g) {
-			out = append(out, g.String()+"=false")
+		if on := s.On(g); on != g.byDefault() {
+			out = append(out, g.String()+"="+strconv.FormatBool(on))
 		}
 	}
 	return strings.Join(out, ",")
@@ -56,14 +69,17 @@ func (s *Set) Set(text string) error {
 	if err != nil {
 		return err
 	}
-	var off []Gate
+	var off, on []Gate
 	for g := range gates {
-		on, said := wanted[g]
-		if (said && !on) || (!said && s.disabled&(1<<g) != 0) {
+		is, said := wanted[g]
+		switch {
+		case said && is, !said && s.enabled&(1<<g) != 0:
+			on = append(on, g)
+		case g.byDefault() && said, s.disabled&(1<<g) != 0:
 			off = append(off, g)
 		}
 	}
-	switched := Set{}.Without(off...)
+	switched := Set{}.With(on...).Without(off...)
 	for g := range gates {
 		if wanted[g] && !switched.On(g) {
 			return fmt.Errorf("%s cannot be on while %s is off", g, firstOff(switched, g))
@@ -151,7 +167,7 @@ func Known() []string {
 	out := []string{"  AllAlpha=true|false", "  AllBeta=true|false"}
 	for g := range gates {
 		d := describe(g)
-		line := fmt.Sprintf("  %s=true|false (%s - default=true)", d.name, d.stage)
+		line := fmt.Sprintf("  %s=true|false (%s - default=%t)", d.name, d.stage, g.byDefault())
 		if d.alias != "" {
 			line += ", also " + d.alias
 		}
