@@ -39,17 +39,21 @@ func schedulingFiller(seed int64) *randfill.Filler {
 				r.Workload = &v1alpha2.WorkloadPodGroupTemplateReference{}
 				c.Fill(r.Workload)
 			},
-			func(s *scheduling.PodGroupSpec, c randfill.Continue) {
-				c.FillNoCustom(s)
-				s.ParentCompositePodGroupName = nil
-			},
-			func(*[]scheduling.CompositePodGroupTemplate, randfill.Continue) {},
+			fillNested[scheduling.CompositePodGroupTemplate], fillNested[v1alpha2.CompositePodGroupTemplate],
 		}
 	}
 	codecs := serializer.NewCodecFactory(runtime.NewScheme())
 	return fuzzer.FuzzerFor(fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs, funcs), rand.NewSource(seed), codecs).NilChance(
 		0.2,
 	).NumElements(1, 3)
+}
+
+// fillNested fills a list of templates that hold each other, with one or none.
+func fillNested[T any](all *[]T, c randfill.Continue) {
+	if c.Intn(3) == 0 {
+		*all = make([]T, 1)
+		c.Fill(&(*all)[0])
+	}
 }
 
 // TestSchedulingVersionsRoundTrip: no field of a PodGroup or Workload is lost on the way through

@@ -12,6 +12,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	upstreamv1alpha3 "k8s.io/api/resource/v1alpha3"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -53,12 +54,14 @@ func NewScheme() *runtime.Scheme {
 		scheme.AddKnownTypes(schema.GroupVersion{Group: g.hub.Group, Version: runtime.APIVersionInternal}, g.kinds...)
 		utilruntime.Must(scheme.SetVersionPriority(g.versions...))
 	}
-	// v1alpha3 has v1's fields in the kind that both have. It is added after the hub, which is
-	// therefore the first known version of the type.
+	// v1alpha3 of resource.k8s.io has v1's fields in the kind that both have; v1alpha3 of
+	// scheduling.k8s.io has v1beta1's. They are added after the hub, which is therefore the first
+	// known version of each type.
 	utilruntime.Must(resourcev1beta2.AddToScheme(scheme))
 	utilruntime.Must(resourcev1beta1.AddToScheme(scheme))
 	scheme.AddKnownTypes(resourcev1alpha3.SchemeGroupVersion, &resourcev1.DeviceTaintRule{},
 		&resourcev1.DeviceTaintRuleList{})
+	scheme.AddKnownTypes(schedulingv1alpha3.SchemeGroupVersion, workloadKinds()...)
 	utilruntime.Must(schedulingv1alpha2.AddToScheme(scheme))
 	utilruntime.Must(addEvents(scheme))
 	return scheme
@@ -89,6 +92,7 @@ func groups() []group {
 	schedulingVersions := []schema.GroupVersion{
 		schedulingv1.SchemeGroupVersion,
 		schedulingv1beta1.SchemeGroupVersion,
+		schedulingv1alpha3.SchemeGroupVersion,
 		schedulingv1alpha2.SchemeGroupVersion,
 	}
 	return []group{
@@ -143,8 +147,9 @@ func groups() []group {
 		{schedulingv1.SchemeGroupVersion, schedulingVersions, []runtime.Object{
 			&schedulingv1.PriorityClass{}, &schedulingv1.PriorityClassList{},
 		}},
-		{schedulingv1beta1.SchemeGroupVersion, schedulingVersions, []runtime.Object{
-			&scheduling.PodGroup{}, &scheduling.PodGroupList{}, &scheduling.Workload{}, &scheduling.WorkloadList{},
+		{schedulingv1beta1.SchemeGroupVersion, schedulingVersions, workloadKinds()},
+		{schedulingv1alpha3.SchemeGroupVersion, schedulingVersions, []runtime.Object{
+			&schedulingv1alpha3.CompositePodGroup{}, &schedulingv1alpha3.CompositePodGroupList{},
 		}},
 		{resourcev1.SchemeGroupVersion, resourceVersions, resourceKinds()},
 		{
@@ -156,6 +161,16 @@ func groups() []group {
 			&resourcev1alpha3.ClusterResourceClaimTemplate{}, &resourcev1alpha3.ClusterResourceClaimTemplateList{},
 			&upstreamv1alpha3.ResourcePoolStatusRequest{}, &upstreamv1alpha3.ResourcePoolStatusRequestList{},
 		}},
+	}
+}
+
+// workloadKinds returns the kinds of scheduling.k8s.io/v1beta1.
+func workloadKinds() []runtime.Object {
+	return []runtime.Object{
+		&scheduling.PodGroup{},
+		&scheduling.PodGroupList{},
+		&scheduling.Workload{},
+		&scheduling.WorkloadList{},
 	}
 }
 

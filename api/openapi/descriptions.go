@@ -83,6 +83,8 @@ func podGroupTexts() texts {
 			"priorityClassName":     classText,
 			"priority":              priorityText,
 			"preemptionPolicy":      preemptionText,
+
+			"parentCompositePodGroupName": "The CompositePodGroup that the group is a child of, in the same namespace. Without one, the group is scheduled on its own (KEP-6012).",
 		},
 		"io.k8s.api.scheduling.v1alpha2.PodGroupTemplateReference": {
 			"":                     "PodGroupTemplateReference names the template of a PodGroup (KEP-5832).",
@@ -119,6 +121,20 @@ func workloadTexts() texts {
 			"":                  "WorkloadSpec holds the templates of a Workload (KEP-5832).",
 			"controllerRef":     "The object, such as a Job, that creates the PodGroups and pods of this workload. It is for tools only; nothing depends on it.",
 			"podGroupTemplates": "The templates, at most 8, with unique names. Immutable, except for the minCount of a gang.",
+
+			"compositePodGroupTemplates": "The templates of trees of groups, at most 8, in place of podGroupTemplates. Immutable, except for minCount and minGroupCount (KEP-6012).",
+		},
+		"io.k8s.api.scheduling.v1alpha2.CompositePodGroupTemplate": {
+			"":                           "CompositePodGroupTemplate describes CompositePodGroups with the same specification, and their children (KEP-6012).",
+			"name":                       "The name of the template: a DNS label, unique in the Workload.",
+			"schedulingPolicy":           "How the children of each group are scheduled: individually, or as a gang of groups.",
+			"schedulingConstraints":      constraintsText,
+			"disruptionMode":             "Whether the children of a group can be disrupted individually, or only together.",
+			"priorityClassName":          classText,
+			"priority":                   priorityText,
+			"preemptionPolicy":           preemptionText,
+			"podGroupTemplates":          "The templates of children with pods, at most 8.",
+			"compositePodGroupTemplates": "The templates of children with groups, at most 8. A tree has at most 4 levels.",
 		},
 		"io.k8s.api.scheduling.v1alpha2.PodGroupTemplate": {
 			"":                      "PodGroupTemplate describes PodGroups with the same specification (KEP-5832).",

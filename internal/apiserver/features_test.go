@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ import (
 // TestFeatures switches features off and on again over one data directory, in the files of
 // testdata/features (R45):
 //
-//	start [off=(GATE,…)]  a server with these features off; the one before is stopped
+//	start [off=(GATE,…)] [on=(GATE,…)]  a server with these features off and on; the one before is stopped
 //	served GROUP          the kinds of an API group, by version
 //	create                manifests; answers what is stored of spec and status
 //	patch KIND/NAME [status] [as=USER]  a merge patch
@@ -80,7 +81,7 @@ func (w *switched) start(t *testing.T, d *datadriven.TestData) string {
 	var on features.Set
 	for _, arg := range d.CmdArgs {
 		for _, name := range arg.Vals {
-			if err := on.Set(name + "=false"); err != nil {
+			if err := on.Set(name + "=" + strconv.FormatBool(arg.Key == "on")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -193,7 +194,7 @@ func outcome(obj *unstructured.Unstructured, err error) string {
 	var out []string
 	for _, path := range [][]string{
 		{"spec", "schedulingGroup"}, {"spec", "resourceClaims"}, {"spec", "template", "spec", "schedulingGroup"},
-		{"spec", "reservedFor"},
+		{"spec", "reservedFor"}, {"spec", "parentCompositePodGroupName"}, {"spec", "compositePodGroupTemplates"},
 		{"spec", "devices"}, {"spec", "extendedResourceName"}, {"status", "allocation"}, {"status", "devices"},
 		{"status", "reservedFor"},
 	} {

@@ -26,6 +26,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/allot-dev/allot/internal/apiserver"
+	"github.com/allot-dev/allot/internal/features"
 )
 
 // shared is the server that all tests of the package use, each in a namespace of its own.
@@ -48,7 +49,10 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	shared, err = apiserver.Start(context.Background(), apiserver.Config{DataDir: dir, UnsafeNoFsync: true})
+	shared, err = apiserver.Start(
+		context.Background(),
+		apiserver.Config{DataDir: dir, UnsafeNoFsync: true, Features: features.All()},
+	)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

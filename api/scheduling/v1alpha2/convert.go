@@ -59,6 +59,8 @@ func PodGroupToHub(in *PodGroup, out *scheduling.PodGroup) error {
 		PriorityClassName:     in.Spec.PriorityClassName,
 		Priority:              in.Spec.Priority,
 		PreemptionPolicy:      in.Spec.PreemptionPolicy,
+
+		ParentCompositePodGroupName: in.Spec.ParentCompositePodGroupName,
 	}
 	return nil
 }
@@ -77,6 +79,8 @@ func PodGroupFromHub(in *scheduling.PodGroup, out *PodGroup) error {
 		PriorityClassName:     in.Spec.PriorityClassName,
 		Priority:              in.Spec.Priority,
 		PreemptionPolicy:      in.Spec.PreemptionPolicy,
+
+		ParentCompositePodGroupName: in.Spec.ParentCompositePodGroupName,
 	}
 	return nil
 }
@@ -84,18 +88,10 @@ func PodGroupFromHub(in *scheduling.PodGroup, out *PodGroup) error {
 // WorkloadToHub converts a Workload to the stored version.
 func WorkloadToHub(in *Workload, out *scheduling.Workload) error {
 	out.ObjectMeta = in.ObjectMeta
-	out.Spec = scheduling.WorkloadSpec{ControllerRef: in.Spec.ControllerRef}
-	for _, t := range in.Spec.PodGroupTemplates {
-		out.Spec.PodGroupTemplates = append(out.Spec.PodGroupTemplates, scheduling.PodGroupTemplate{
-			Name:                  t.Name,
-			SchedulingPolicy:      t.SchedulingPolicy,
-			SchedulingConstraints: t.SchedulingConstraints,
-			ResourceClaims:        claimsToHub(t.ResourceClaims),
-			DisruptionMode:        disruptionToHub(t.DisruptionMode),
-			PriorityClassName:     t.PriorityClassName,
-			Priority:              t.Priority,
-			PreemptionPolicy:      t.PreemptionPolicy,
-		})
+	out.Spec = scheduling.WorkloadSpec{
+		ControllerRef:              in.Spec.ControllerRef,
+		PodGroupTemplates:          convertList(in.Spec.PodGroupTemplates, templateToHub),
+		CompositePodGroupTemplates: convertList(in.Spec.CompositePodGroupTemplates, compositeToHub),
 	}
 	return nil
 }
@@ -103,20 +99,78 @@ func WorkloadToHub(in *Workload, out *scheduling.Workload) error {
 // WorkloadFromHub converts a stored Workload to this version.
 func WorkloadFromHub(in *scheduling.Workload, out *Workload) error {
 	out.ObjectMeta = in.ObjectMeta
-	out.Spec = WorkloadSpec{ControllerRef: in.Spec.ControllerRef}
-	for _, t := range in.Spec.PodGroupTemplates {
-		out.Spec.PodGroupTemplates = append(out.Spec.PodGroupTemplates, PodGroupTemplate{
-			Name:                  t.Name,
-			SchedulingPolicy:      t.SchedulingPolicy,
-			SchedulingConstraints: t.SchedulingConstraints,
-			ResourceClaims:        claimsFromHub(t.ResourceClaims),
-			DisruptionMode:        disruptionFromHub(t.DisruptionMode),
-			PriorityClassName:     t.PriorityClassName,
-			Priority:              t.Priority,
-			PreemptionPolicy:      t.PreemptionPolicy,
-		})
+	out.Spec = WorkloadSpec{
+		ControllerRef:              in.Spec.ControllerRef,
+		PodGroupTemplates:          convertList(in.Spec.PodGroupTemplates, templateFromHub),
+		CompositePodGroupTemplates: convertList(in.Spec.CompositePodGroupTemplates, compositeFromHub),
 	}
 	return nil
+}
+
+func templateToHub(t *PodGroupTemplate) scheduling.PodGroupTemplate {
+	return scheduling.PodGroupTemplate{
+		Name:                  t.Name,
+		SchedulingPolicy:      t.SchedulingPolicy,
+		SchedulingConstraints: t.SchedulingConstraints,
+		ResourceClaims:        claimsToHub(t.ResourceClaims),
+		DisruptionMode:        disruptionToHub(t.DisruptionMode),
+		PriorityClassName:     t.PriorityClassName,
+		Priority:              t.Priority,
+		PreemptionPolicy:      t.PreemptionPolicy,
+	}
+}
+
+func templateFromHub(t *scheduling.PodGroupTemplate) PodGroupTemplate {
+	return PodGroupTemplate{
+		Name:                  t.Name,
+		SchedulingPolicy:      t.SchedulingPolicy,
+		SchedulingConstraints: t.SchedulingConstraints,
+		ResourceClaims:        claimsFromHub(t.ResourceClaims),
+		DisruptionMode:        disruptionFromHub(t.DisruptionMode),
+		PriorityClassName:     t.PriorityClassName,
+		Priority:              t.Priority,
+		PreemptionPolicy:      t.PreemptionPolicy,
+	}
+}
+
+func compositeToHub(t *CompositePodGroupTemplate) scheduling.CompositePodGroupTemplate {
+	return scheduling.CompositePodGroupTemplate{
+		Name:                       t.Name,
+		SchedulingPolicy:           t.SchedulingPolicy,
+		SchedulingConstraints:      t.SchedulingConstraints,
+		DisruptionMode:             t.DisruptionMode,
+		PriorityClassName:          t.PriorityClassName,
+		Priority:                   t.Priority,
+		PreemptionPolicy:           t.PreemptionPolicy,
+		PodGroupTemplates:          convertList(t.PodGroupTemplates, templateToHub),
+		CompositePodGroupTemplates: convertList(t.CompositePodGroupTemplates, compositeToHub),
+	}
+}
+
+func compositeFromHub(t *scheduling.CompositePodGroupTemplate) CompositePodGroupTemplate {
+	return CompositePodGroupTemplate{
+		Name:                       t.Name,
+		SchedulingPolicy:           t.SchedulingPolicy,
+		SchedulingConstraints:      t.SchedulingConstraints,
+		DisruptionMode:             t.DisruptionMode,
+		PriorityClassName:          t.PriorityClassName,
+		Priority:                   t.Priority,
+		PreemptionPolicy:           t.PreemptionPolicy,
+		PodGroupTemplates:          convertList(t.PodGroupTemplates, templateFromHub),
+		CompositePodGroupTemplates: convertList(t.CompositePodGroupTemplates, compositeFromHub),
+	}
+}
+
+// convertList converts the elements of a list.
+func convertList[In, Out any](in []In, f func(*In) Out) []Out {
+	if len(in) == 0 {
+		return nil
+	}
+	out := make([]Out, len(in))
+	for i := range in {
+		out[i] = f(&in[i])
+	}
+	return out
 }
 
 // templateRefToHub converts either form of the reference, or both if they are equal.

@@ -30,6 +30,21 @@ type WorkloadList struct {
 type WorkloadSpec struct {
 	ControllerRef     *schedulingv1beta1.TypedLocalObjectReference `json:"controllerRef,omitempty" protobuf:"bytes,1,opt,name=controllerRef"`
 	PodGroupTemplates []PodGroupTemplate                           `json:"podGroupTemplates" protobuf:"bytes,2,rep,name=podGroupTemplates"`
+	// CompositePodGroupTemplates are those of v1beta1.
+	CompositePodGroupTemplates []CompositePodGroupTemplate `json:"compositePodGroupTemplates,omitempty" protobuf:"bytes,100,rep,name=compositePodGroupTemplates"`
+}
+
+// CompositePodGroupTemplate is a template for CompositePodGroups, as in v1beta1.
+type CompositePodGroupTemplate struct {
+	Name                       string                                                    `json:"name" protobuf:"bytes,1,opt,name=name"`
+	SchedulingPolicy           schedulingv1beta1.CompositePodGroupSchedulingPolicy       `json:"schedulingPolicy" protobuf:"bytes,2,opt,name=schedulingPolicy"`
+	SchedulingConstraints      *schedulingv1beta1.CompositePodGroupSchedulingConstraints `json:"schedulingConstraints,omitempty" protobuf:"bytes,3,opt,name=schedulingConstraints"`
+	DisruptionMode             *schedulingv1beta1.CompositeDisruptionMode                `json:"disruptionMode,omitempty" protobuf:"bytes,4,opt,name=disruptionMode"`
+	PriorityClassName          string                                                    `json:"priorityClassName,omitempty" protobuf:"bytes,5,opt,name=priorityClassName"`
+	Priority                   *int32                                                    `json:"priority,omitempty" protobuf:"varint,6,opt,name=priority"`
+	PreemptionPolicy           *schedulingv1beta1.PreemptionPolicy                       `json:"preemptionPolicy,omitempty" protobuf:"bytes,7,opt,name=preemptionPolicy,casttype=k8s.io/api/scheduling/v1beta1.PreemptionPolicy"`
+	PodGroupTemplates          []PodGroupTemplate                                        `json:"podGroupTemplates,omitempty" protobuf:"bytes,8,rep,name=podGroupTemplates"`
+	CompositePodGroupTemplates []CompositePodGroupTemplate                               `json:"compositePodGroupTemplates,omitempty" protobuf:"bytes,9,rep,name=compositePodGroupTemplates"`
 }
 
 // PodGroupTemplate is a template for PodGroups.
@@ -94,6 +109,8 @@ type PodGroupSpec struct {
 	PriorityClassName     string                                           `json:"priorityClassName,omitempty" protobuf:"bytes,6,opt,name=priorityClassName"`
 	Priority              *int32                                           `json:"priority,omitempty" protobuf:"varint,7,opt,name=priority"`
 	PreemptionPolicy      *schedulingv1beta1.PreemptionPolicy              `json:"preemptionPolicy,omitempty" protobuf:"bytes,100,opt,name=preemptionPolicy,casttype=k8s.io/api/scheduling/v1beta1.PreemptionPolicy"`
+	// ParentCompositePodGroupName is that of v1beta1.
+	ParentCompositePodGroupName *string `json:"parentCompositePodGroupName,omitempty" protobuf:"bytes,101,opt,name=parentCompositePodGroupName"`
 }
 
 // PodGroupTemplateReference refers to the template of a PodGroup, in KEP-5832's nested form, or in

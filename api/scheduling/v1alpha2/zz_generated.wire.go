@@ -105,6 +105,11 @@ func (PodGroupTemplate) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName is the name of the OpenAPI definition.
+func (CompositePodGroupTemplate) OpenAPIModelName() string {
+	return "io.k8s.api.scheduling.v1alpha2.CompositePodGroupTemplate"
+}
+
+// OpenAPIModelName is the name of the OpenAPI definition.
 func (PodGroupResourceClaim) OpenAPIModelName() string {
 	return "io.k8s.api.scheduling.v1alpha2.PodGroupResourceClaim"
 }

@@ -13,6 +13,10 @@ const ProtectionFinalizer = "scheduling.k8s.io/podgroup-protection"
 // PodGroupInitiallyScheduled, of upstream 1.37, never changes back. Both are set.
 const PodGroupScheduled = "PodGroupScheduled"
 
+// CompositePodGroupInitiallyScheduled is upstream's condition of CompositePodGroups, which has no
+// name in its API. It never changes back.
+const CompositePodGroupInitiallyScheduled = "CompositePodGroupInitiallyScheduled"
+
 // MaxPodGroupResourceClaims is the maximum number of group claims of a PodGroup (R5).
 const MaxPodGroupResourceClaims = 32
 

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/admission"
 
@@ -84,6 +85,8 @@ func (c *Chain) Admit(ctx context.Context, a admission.Attributes, _ admission.O
 	switch obj := a.GetObject().(type) {
 	case *scheduling.PodGroup:
 		return c.podGroup(ctx, a, obj)
+	case *schedulingv1alpha3.CompositePodGroup:
+		return groupPriority(ctx, c, a, &obj.Spec.PriorityClassName, &obj.Spec.Priority, &obj.Spec.PreemptionPolicy)
 	case *resource.ResourceClaim:
 		return c.adminConsent(ctx, a, field.NewPath("spec"), &obj.Spec.ResourceClaimSpec)
 	case *resource.ResourceClaimTemplate:

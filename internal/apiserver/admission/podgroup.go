@@ -16,7 +16,8 @@ import (
 // podGroup completes a new PodGroup: its priority, and the scheduling policy of its template if it
 // has none (R4).
 func (c *Chain) podGroup(ctx context.Context, a admission.Attributes, group *scheduling.PodGroup) error {
-	if err := c.groupPriority(ctx, a, group); err != nil {
+	spec := &group.Spec
+	if err := groupPriority(ctx, c, a, &spec.PriorityClassName, &spec.Priority, &spec.PreemptionPolicy); err != nil {
 		return err
 	}
 	if group.Spec.SchedulingPolicy.Basic != nil || group.Spec.SchedulingPolicy.Gang != nil ||

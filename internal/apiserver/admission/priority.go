@@ -6,11 +6,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apiserver/pkg/admission"
 
 	core "github.com/allot-dev/allot/api/core/v1"
-	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
 // SystemPriorityClasses returns the priority classes that always exist.
@@ -103,18 +101,25 @@ func (c *Chain) pod(ctx context.Context, a admission.Attributes, pod *core.Pod) 
 	return settle(a, r, &pod.Spec.Priority, &pod.Spec.PreemptionPolicy)
 }
 
-// groupPriority sets the priority of a new PodGroup.
-func (c *Chain) groupPriority(ctx context.Context, a admission.Attributes, group *scheduling.PodGroup) error {
-	r, err := c.rankOf(ctx, a, group.Spec.PriorityClassName)
+// groupPriority sets the priority of a new PodGroup or CompositePodGroup.
+func groupPriority[Policy ~string](
+	ctx context.Context,
+	c *Chain,
+	a admission.Attributes,
+	class *string,
+	priority **int32,
+	policy **Policy,
+) error {
+	r, err := c.rankOf(ctx, a, *class)
 	if err != nil {
 		return err
 	}
-	group.Spec.PriorityClassName = r.class
+	*class = r.class
 	if r.class == "" {
 		// Without a class there is no preemption policy, and the group has none either.
 		r.policy = ""
 	}
-	return settle[schedulingv1beta1.PreemptionPolicy](a, r, &group.Spec.Priority, &group.Spec.PreemptionPolicy)
+	return settle(a, r, priority, policy)
 }
 
 // oneDefault rejects a second default class.

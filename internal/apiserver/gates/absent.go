@@ -9,19 +9,21 @@ import (
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/features"
 )
 
-// DropAbsent removes from obj the fields that Kubernetes 1.37 has behind gates that are off and
-// that allot does not use. As with Drop, an object that already has a field keeps it.
-func DropAbsent(obj, old runtime.Object) {
+// DropAbsent removes from obj the fields that Kubernetes 1.37 has behind gates that are off by
+// default, and that allot does not use, or only with that gate. As with Drop, an object that already
+// has a field keeps it.
+func DropAbsent(on features.Set, obj, old runtime.Object) {
 	if claim, ok := obj.(*corev1.PersistentVolumeClaim); ok {
 		before, _ := old.(*corev1.PersistentVolumeClaim)
 		dropSourceElsewhere(&claim.Spec, before)
 	}
-	for i, drop := range absent(obj) {
+	for i, drop := range absent(on, obj) {
 		if old != nil {
 			was := old.DeepCopyObject()
-			absent(was)[i]()
+			absent(on, was)[i]()
 			if !apiequality.Semantic.DeepEqual(was, old) {
 				continue
 			}
@@ -31,7 +33,7 @@ func DropAbsent(obj, old runtime.Object) {
 }
 
 // absent returns, for each gate, a function that drops its fields from an object.
-func absent(obj runtime.Object) []func() {
+func absent(on features.Set, obj runtime.Object) []func() {
 	if spec, _ := podSpec(obj); spec != nil {
 		out := absentOfSpec(spec)
 		if pod, ok := obj.(*core.Pod); ok {
@@ -42,11 +44,15 @@ func absent(obj runtime.Object) []func() {
 		}
 		return out
 	}
+	if !on.On(features.CompositePodGroup) {
+		switch o := obj.(type) {
+		case *scheduling.PodGroup:
+			return []func(){func() { o.Spec.ParentCompositePodGroupName = nil }}
+		case *scheduling.Workload:
+			return []func(){func() { o.Spec.CompositePodGroupTemplates = nil }}
+		}
+	}
 	switch o := obj.(type) {
-	case *scheduling.PodGroup:
-		return []func(){func() { o.Spec.ParentCompositePodGroupName = nil }}
-	case *scheduling.Workload:
-		return []func(){func() { o.Spec.CompositePodGroupTemplates = nil }}
 	case *corev1.PersistentVolumeClaim:
 		return []func(){func() { o.Status.HealthStatus = nil }}
 	case *corev1.Node:

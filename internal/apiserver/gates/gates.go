@@ -118,14 +118,30 @@ func refusable(obj runtime.Object) []use {
 	case *scheduling.PodGroup:
 		return groupUses(field.NewPath("spec", "resourceClaims"), o.Spec.ResourceClaims)
 	case *scheduling.Workload:
-		var out []use
-		for i := range o.Spec.PodGroupTemplates {
-			path := field.NewPath("spec", "podGroupTemplates").Index(i).Child("resourceClaims")
-			out = append(out, groupUses(path, o.Spec.PodGroupTemplates[i].ResourceClaims)...)
-		}
-		return out
+		path := field.NewPath("spec")
+		return append(templateUses(path, o.Spec.PodGroupTemplates), compositeUses(path, o.Spec.CompositePodGroupTemplates)...)
 	}
 	return nil
+}
+
+func templateUses(path *field.Path, list []scheduling.PodGroupTemplate) []use {
+	var out []use
+	for i := range list {
+		out = append(
+			out,
+			groupUses(path.Child("podGroupTemplates").Index(i).Child("resourceClaims"), list[i].ResourceClaims)...)
+	}
+	return out
+}
+
+func compositeUses(path *field.Path, list []scheduling.CompositePodGroupTemplate) []use {
+	var out []use
+	for i := range list {
+		at := path.Child("compositePodGroupTemplates").Index(i)
+		out = append(out, templateUses(at, list[i].PodGroupTemplates)...)
+		out = append(out, compositeUses(at, list[i].CompositePodGroupTemplates)...)
+	}
+	return out
 }
 
 func podUses(path *field.Path, list []core.PodResourceClaim) []use {

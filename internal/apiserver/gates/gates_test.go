@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ import (
 //
 //	write off=(GATE,GATE…)
 //	transitions off=(GATE,GATE…)
-//	absent
+//	absent [on=(GATE)]
 //
 // with a manifest, and behind "--- # stored" the object that it replaces, or one that differs in
 // the features' fields only: see transitions. They answer with "-" what was dropped, and with "!"
@@ -31,7 +32,7 @@ func TestScenarios(t *testing.T) {
 			var on features.Set
 			for _, arg := range d.CmdArgs {
 				for _, name := range arg.Vals {
-					if err := on.Set(name + "=false"); err != nil {
+					if err := on.Set(name + "=" + strconv.FormatBool(arg.Key == "on")); err != nil {
 						t.Fatalf("%s: %v", d.Pos, err)
 					}
 				}
@@ -46,7 +47,7 @@ func TestScenarios(t *testing.T) {
 			case "transitions":
 				return transitions(t, on, obj, old)
 			case "absent":
-				return difference(t, obj, old, DropAbsent)
+				return difference(t, obj, old, func(obj, old runtime.Object) { DropAbsent(on, obj, old) })
 			}
 			return write(t, on, obj, old)
 		})
@@ -59,7 +60,7 @@ func TestScenarios(t *testing.T) {
 // from those is the same each time, and the answer.
 func transitions(t *testing.T, off features.Set, with, without runtime.Object) string {
 	t.Helper()
-	on := features.Set{}
+	on := features.All()
 	taken := write(t, off, with.DeepCopyObject(), nil)
 	stored := map[string]runtime.Object{}
 	for i, step := range []struct {
@@ -122,7 +123,10 @@ func decode(t *testing.T, d *datadriven.TestData, text string) runtime.Object {
 
 func write(t *testing.T, on features.Set, obj, old runtime.Object) string {
 	t.Helper()
-	text := difference(t, obj, old, func(obj, old runtime.Object) { Drop(on, obj, old) })
+	text := difference(t, obj, old, func(obj, old runtime.Object) {
+		Drop(on, obj, old)
+		DropAbsent(on, obj, old)
+	})
 	var out []string
 	for _, e := range Refuse(on, obj, old) {
 		out = append(out, "! "+e.Error())

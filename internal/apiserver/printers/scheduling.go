@@ -5,6 +5,7 @@ import (
 	"time"
 
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,6 +49,33 @@ func PodGroup() Printer {
 			workload = g.Spec.WorkloadRef.WorkloadName
 		}
 		return []any{g.Name, policy, workload, podGroupStatus(&g.Status), age(g.CreationTimestamp, now), groupClaims(g)}
+	})
+}
+
+// CompositePodGroup returns the printer of CompositePodGroups.
+func CompositePodGroup() Printer {
+	doc := schedulingv1alpha3.CompositePodGroupSpec{}
+	return of([]metav1.TableColumnDefinition{
+		nameColumn(),
+		column("Policy", "string", doc, "schedulingPolicy"),
+		computed("Workload", "string", "The Workload from which the group was created."),
+		ageColumn(),
+		wide(column("Parent", "string", doc, "parentCompositePodGroupName")),
+	}, func(g *schedulingv1alpha3.CompositePodGroup, now time.Time) []any {
+		policy, workload := "Basic", "<none>"
+		if g.Spec.SchedulingPolicy.Gang != nil {
+			policy = "Gang"
+		}
+		if g.Spec.WorkloadRef != nil {
+			workload = g.Spec.WorkloadRef.WorkloadName
+		}
+		return []any{
+			g.Name,
+			policy,
+			workload,
+			age(g.CreationTimestamp, now),
+			orNone(ptr.Deref(g.Spec.ParentCompositePodGroupName, "")),
+		}
 	})
 }
 

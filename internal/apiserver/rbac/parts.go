@@ -100,8 +100,8 @@ func schedulerRules() []rbacv1.PolicyRule {
 		allow("get update patch", groupResource, "resourceclaims/status"),
 		// Since 1.36, changing an allocation or its consumers requires this permission too.
 		allow("update patch", groupResource, "resourceclaims/"+resourcev1.SubresourceBinding),
-		allow(read, groupScheduling, "podgroups workloads priorityclasses"),
-		allow("update patch", groupScheduling, "podgroups/status"),
+		allow(read, groupScheduling, "podgroups compositepodgroups workloads priorityclasses"),
+		allow("update patch", groupScheduling, "podgroups/status compositepodgroups/status"),
 		allow("create", groupAuthentication, "tokenreviews"),
 		allow("create", groupAuthorization, "subjectaccessreviews"),
 	})

@@ -44,6 +44,29 @@ func carryGroupClaims(claims, old []scheduling.PodGroupResourceClaim) {
 	}
 }
 
+// carryTemplateClaims restores the claims of templates.
+func carryTemplateClaims(templates, old []scheduling.PodGroupTemplate) {
+	for i := range templates {
+		for j := range old {
+			if old[j].Name == templates[i].Name {
+				carryGroupClaims(templates[i].ResourceClaims, old[j].ResourceClaims)
+			}
+		}
+	}
+}
+
+// carryCompositeClaims restores the claims of the templates below composite templates.
+func carryCompositeClaims(templates, old []scheduling.CompositePodGroupTemplate) {
+	for i := range templates {
+		for j := range old {
+			if t, o := &templates[i], &old[j]; o.Name == t.Name {
+				carryTemplateClaims(t.PodGroupTemplates, o.PodGroupTemplates)
+				carryCompositeClaims(t.CompositePodGroupTemplates, o.CompositePodGroupTemplates)
+			}
+		}
+	}
+}
+
 // carryReservedFor restores a claim's spec.reservedFor, which is immutable.
 func carryReservedFor(spec, old *resource.ResourceClaimSpec) {
 	if spec.ReservedFor == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/printers"
 	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/validation"
+	"github.com/allot-dev/allot/internal/features"
 )
 
 func daemonSets() entry {
@@ -33,7 +34,7 @@ func daemonSets() entry {
 		prepareCreate: func(_ context.Context, d *apps.DaemonSet) { setTemplateGeneration(d, max(1, templateGeneration(d))) },
 		prepareUpdate: func(_ context.Context, d, old *apps.DaemonSet) {
 			carryPodClaims(d.Spec.Template.Spec.ResourceClaims, old.Spec.Template.Spec.ResourceClaims)
-			gates.DropAbsent(d, old) // what is dropped is no change of the template
+			gates.DropAbsent(features.Set{}, d, old) // what is dropped is no change of the template
 			n := templateGeneration(old)
 			if !apiequality.Semantic.DeepEqual(d.Spec.Template, old.Spec.Template) {
 				n++

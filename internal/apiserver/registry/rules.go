@@ -33,7 +33,7 @@ type Rules struct {
 func RulesByResource(scheme *runtime.Scheme) map[schema.GroupResource]Rules {
 	out := map[schema.GroupResource]Rules{}
 	for _, e := range table(given{lookup: &Lookup{}, now: time.Now}) {
-		out[e.identity().resource()] = e.rules(scheme, features.Set{})
+		out[e.identity().resource()] = e.rules(scheme, features.All())
 	}
 	return out
 }

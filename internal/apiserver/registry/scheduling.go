@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	"k8s.io/apimachinery/pkg/runtime"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
@@ -21,7 +22,7 @@ import (
 const schedulingGroup = "scheduling.k8s.io"
 
 // workloadVersions are the versions of Workload and PodGroup; the first is stored.
-var workloadVersions = []string{"v1beta1", "v1alpha2"}
+var workloadVersions = []string{"v1beta1", "v1alpha3", "v1alpha2"}
 
 func priorityClasses() entry {
 	return &kind[schedulingv1.PriorityClass, *schedulingv1.PriorityClass]{
@@ -58,14 +59,8 @@ func workloads() entry {
 		validateUpdate: validation.ValidateWorkloadUpdate,
 		fieldIn:        workloadField,
 		prepareUpdate: func(_ context.Context, w, old *scheduling.Workload) {
-			for i := range w.Spec.PodGroupTemplates {
-				t := &w.Spec.PodGroupTemplates[i]
-				for j := range old.Spec.PodGroupTemplates {
-					if o := &old.Spec.PodGroupTemplates[j]; o.Name == t.Name {
-						carryGroupClaims(t.ResourceClaims, o.ResourceClaims)
-					}
-				}
-			}
+			carryTemplateClaims(w.Spec.PodGroupTemplates, old.Spec.PodGroupTemplates)
+			carryCompositeClaims(w.Spec.CompositePodGroupTemplates, old.Spec.CompositePodGroupTemplates)
 		},
 	}
 }
@@ -125,6 +120,31 @@ func refillPodGroup(spec, old *scheduling.PodGroupSpec) {
 	}
 	if spec.PreemptionPolicy == nil {
 		spec.PreemptionPolicy = old.PreemptionPolicy
+	}
+}
+
+// compositePodGroups are served in 1.37's alpha version alone.
+func compositePodGroups() entry {
+	return &kind[schedulingv1alpha3.CompositePodGroup, *schedulingv1alpha3.CompositePodGroup]{
+		names: names{
+			group: schedulingGroup, versions: []string{"v1alpha3"}, plural: "compositepodgroups", singular: "compositepodgroup",
+		},
+		newList:      func() runtime.Object { return &schedulingv1alpha3.CompositePodGroupList{} },
+		defaults:     defaults.CompositePodGroup,
+		printer:      printers.CompositePodGroup,
+		class:        rbac.ReadWrite,
+		gates:        []features.Gate{features.CompositePodGroup},
+		spec:         func(g *schedulingv1alpha3.CompositePodGroup) any { return &g.Spec },
+		status:       func(g *schedulingv1alpha3.CompositePodGroup) any { return &g.Status },
+		generation:   true,
+		statusOnly:   true,
+		needsVersion: true,
+
+		keepsGeneration: true,
+
+		validate:       validation.ValidateCompositePodGroup,
+		validateUpdate: validation.ValidateCompositePodGroupUpdate,
+		validateStatus: validation.ValidateCompositePodGroupStatusUpdate,
 	}
 }
 

@@ -59,7 +59,7 @@ func (s strategy[T, P]) PrepareForCreate(ctx context.Context, obj runtime.Object
 		reflect.ValueOf(s.kind.status(p)).Elem().SetZero()
 	}
 	gates.Drop(s.features, obj, nil)
-	gates.DropAbsent(obj, nil)
+	gates.DropAbsent(s.features, obj, nil)
 	if s.kind.generation && !(s.kind.keepsGeneration && p.GetGeneration() < 0) {
 		p.SetGeneration(1)
 	}
@@ -82,7 +82,7 @@ func (s strategy[T, P]) PrepareForUpdate(ctx context.Context, obj, old runtime.O
 		s.kind.prepareUpdate(ctx, p, o)
 	}
 	gates.Drop(s.features, obj, old)
-	gates.DropAbsent(obj, old)
+	gates.DropAbsent(s.features, obj, old)
 	if s.kind.generation && !apiequality.Semantic.DeepEqual(s.kind.spec(p), s.kind.spec(o)) {
 		p.SetGeneration(o.GetGeneration() + 1)
 	}
@@ -197,7 +197,7 @@ func (s statusStrategy[T, P]) PrepareForUpdate(_ context.Context, obj, old runti
 		metav1.ResetObjectMetaForStatus(p, o)
 	}
 	gates.Drop(s.features, obj, old)
-	gates.DropAbsent(obj, old)
+	gates.DropAbsent(s.features, obj, old)
 	if s.kind.prepareStatus != nil {
 		s.kind.prepareStatus(p, o)
 	}

@@ -101,7 +101,7 @@ func table(g given) []entry {
 		deployments(), replicaSets(), statefulSets(), daemonSets(), controllerRevisions(), jobs(),
 		persistentVolumeClaims(), persistentVolumes(g.now), services(), limitRanges(), resourceQuotas(),
 		podDisruptionBudgets(),
-		priorityClasses(), workloads(), podGroups(),
+		priorityClasses(), workloads(), podGroups(), compositePodGroups(),
 		resourceClaims(g), resourceClaimTemplates(), clusterResourceClaimTemplates(), deviceClasses(), resourceSlices(g.now),
 		deviceTaintRules(g.now), resourcePoolStatusRequests(),
 	}...)

@@ -18,7 +18,10 @@ type generated[T any] func(ctx context.Context, op operation.Operation, path *fi
 // options are the feature gates that rules ask for: allot serves these fields.
 // Rules in alpha are not enforced, as in Kubernetes.
 func declared[T any](rules generated[T], path *field.Path, obj, old *T) field.ErrorList {
-	op := operation.Operation{Type: operation.Create, Options: map[string]bool{"DRAPartitionableDevicesType": true}}
+	op := operation.Operation{
+		Type:    operation.Create,
+		Options: map[string]bool{"DRAPartitionableDevicesType": true, "PodGroupPreemptionPolicy": true},
+	}
 	if old != nil {
 		op.Type = operation.Update
 	}

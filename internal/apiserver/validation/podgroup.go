@@ -24,6 +24,12 @@ func podGroupSpec(path *field.Path, spec *scheduling.PodGroupSpec) field.ErrorLi
 		disruptionMode(path.Child("disruptionMode"), spec.DisruptionMode),
 		groupPriority(path, spec.PriorityClassName, spec.Priority, spec.PreemptionPolicy),
 	)
+	if parent := spec.ParentCompositePodGroupName; parent != nil {
+		errs = append(errs, dnsSubdomain(path.Child("parentCompositePodGroupName"), *parent)...)
+		if spec.WorkloadRef == nil {
+			errs = append(errs, field.Required(path.Child("workloadRef"), "must be set when parentCompositePodGroupName is set"))
+		}
+	}
 	if ref := spec.WorkloadRef; ref != nil {
 		at := path.Child("workloadRef")
 		errs = append(errs, dnsSubdomain(at.Child("workloadName"), ref.WorkloadName)...)

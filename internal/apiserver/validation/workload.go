@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -17,26 +16,36 @@ import (
 func ValidateWorkload(workload *scheduling.Workload) field.ErrorList {
 	path := field.NewPath("spec")
 	spec := &workload.Spec
-	templates := path.Child("podGroupTemplates")
-	errs := join(
+	return join(
 		metadata(&workload.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain),
 		controllerRef(path.Child("controllerRef"), spec.ControllerRef),
-		atMost(templates, len(spec.PodGroupTemplates), schedulingv1beta1.WorkloadMaxPodGroupTemplates),
-		eachUpTo(templates, spec.PodGroupTemplates, schedulingv1beta1.WorkloadMaxPodGroupTemplates, podGroupTemplate),
-		onePriority(path, spec.PodGroupTemplates),
-		check(len(spec.PodGroupTemplates) > 0, path, "", "`podGroupTemplates` must be set"),
+		podGroupTemplates(path.Child("podGroupTemplates"), spec.PodGroupTemplates),
+		compositeTemplates(path.Child("compositePodGroupTemplates"), spec.CompositePodGroupTemplates, nil, false),
+		templateTree(path, spec),
+		oneTemplateList(path, spec),
 	)
-	if len(spec.PodGroupTemplates) <= schedulingv1beta1.WorkloadMaxPodGroupTemplates {
-		errs = append(
-			errs,
-			distinct(templates, spec.PodGroupTemplates, "", func(t *scheduling.PodGroupTemplate) string { return t.Name })...)
+}
+
+// oneTemplateList checks that a Workload has templates, of PodGroups or of CompositePodGroups.
+func oneTemplateList(path *field.Path, spec *scheduling.WorkloadSpec) field.ErrorList {
+	return union(path,
+		member{"podGroupTemplates", len(spec.PodGroupTemplates) > 0},
+		member{"compositePodGroupTemplates", len(spec.CompositePodGroupTemplates) > 0})
+}
+
+// podGroupTemplates checks a list of new templates.
+func podGroupTemplates(path *field.Path, list []scheduling.PodGroupTemplate) field.ErrorList {
+	if errs := atMost(path, len(list), schedulingv1beta1.WorkloadMaxPodGroupTemplates); len(errs) > 0 {
+		return errs
 	}
-	return errs
+	return append(
+		distinct(path, list, "", func(t *scheduling.PodGroupTemplate) string { return t.Name }),
+		each(path, list, podGroupTemplate)...)
 }
 
 // ValidateWorkloadUpdate checks a change of a Workload. In the spec, only the minCount of a
-// template's gang may change, as in 1.37. It applies to PodGroups that are created afterwards,
-// which are copies.
+// template's gang and the minGroupCount may change, as in 1.37. It applies to PodGroups that are
+// created afterwards, which are copies.
 func ValidateWorkloadUpdate(workload, old *scheduling.Workload) field.ErrorList {
 	path := field.NewPath("spec")
 	now, before := &workload.Spec, &old.Spec
@@ -44,9 +53,14 @@ func ValidateWorkloadUpdate(workload, old *scheduling.Workload) field.ErrorList 
 		metadataUpdate(&workload.ObjectMeta, &old.ObjectMeta),
 		same(path.Child("controllerRef"), now.ControllerRef, before.ControllerRef),
 		templatesUpdate(path.Child("podGroupTemplates"), now.PodGroupTemplates, before.PodGroupTemplates),
-		onePriority(path, now.PodGroupTemplates),
-		check(len(now.PodGroupTemplates) > 0, path, "", "`podGroupTemplates` must be set"),
-		same(path.Child("compositePodGroupTemplates"), now.CompositePodGroupTemplates, before.CompositePodGroupTemplates),
+		compositeTemplates(
+			path.Child("compositePodGroupTemplates"),
+			now.CompositePodGroupTemplates,
+			before.CompositePodGroupTemplates,
+			true,
+		),
+		templateTree(path, now),
+		oneTemplateList(path, now),
 	)
 }
 
@@ -58,17 +72,10 @@ func templatesUpdate(path *field.Path, now, before []scheduling.PodGroupTemplate
 		}
 		return nil
 	}
-	errs := atMost(path, len(now), schedulingv1beta1.WorkloadMaxPodGroupTemplates)
-	for i := range now {
-		if named(before, now[i].Name) == nil {
-			errs = append(errs, field.Forbidden(path.Index(i), "item may not be added"))
-		}
-	}
-	for i := range before {
-		if named(now, before[i].Name) == nil {
-			errs = append(errs, field.Forbidden(path, fmt.Sprintf("item %q may not be removed", before[i].Name)))
-		}
-	}
+	name := func(t scheduling.PodGroupTemplate) string { return t.Name }
+	errs := append(
+		atMost(path, len(now), schedulingv1beta1.WorkloadMaxPodGroupTemplates),
+		sameNames(path, names(now, name), names(before, name))...)
 	if len(errs) > 0 {
 		return errs
 	}
@@ -78,6 +85,22 @@ func templatesUpdate(path *field.Path, now, before []scheduling.PodGroupTemplate
 			return templateUpdate(at, t, named(before, t.Name))
 		})...,
 	)
+}
+
+// sameNames checks that no template was added or removed.
+func sameNames(path *field.Path, now, before []string) field.ErrorList {
+	var errs field.ErrorList
+	for i := range now {
+		if !slices.Contains(before, now[i]) {
+			errs = append(errs, field.Forbidden(path.Index(i), "item may not be added"))
+		}
+	}
+	for i := range before {
+		if !slices.Contains(now, before[i]) {
+			errs = append(errs, field.Forbidden(path, fmt.Sprintf("item %q may not be removed", before[i])))
+		}
+	}
+	return errs
 }
 
 func templateUpdate(path *field.Path, now, before *scheduling.PodGroupTemplate) field.ErrorList {
@@ -112,13 +135,4 @@ func podGroupTemplate(path *field.Path, t *scheduling.PodGroupTemplate) field.Er
 		disruptionMode(path.Child("disruptionMode"), t.DisruptionMode),
 		groupPriority(path, t.PriorityClassName, t.Priority, t.PreemptionPolicy),
 	)
-}
-
-// onePriority checks that all groups of a Workload have the same priority, as 1.37 does.
-func onePriority(path *field.Path, templates []scheduling.PodGroupTemplate) field.ErrorList {
-	differs := slices.ContainsFunc(templates, func(t scheduling.PodGroupTemplate) bool {
-		first := &templates[0]
-		return t.PriorityClassName != first.PriorityClassName || !equality.Semantic.DeepEqual(t.Priority, first.Priority)
-	})
-	return check(!differs, path, nil, "`priorityClassName` and `priority` must be the same in all templates")
 }

@@ -30,6 +30,7 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/inmemory"
 	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/registry"
+	"github.com/allot-dev/allot/internal/features"
 )
 
 // Server serves the API from a Memory.
@@ -92,7 +93,7 @@ func (s *Server) handler() (http.Handler, error) {
 	kinds, err := registry.New(registry.Config{
 		Scheme: scheme, Codecs: codecs, Getter: s,
 		Access: registry.Access{Authorizer: authorizerfactory.NewAlwaysAllowAuthorizer(), Policy: rbac.NewPolicy()},
-		Alone:  func() bool { return true }, Journal: journal{s},
+		Alone:  func() bool { return true }, Journal: journal{s}, Features: features.All(),
 	})
 	if err != nil {
 		return nil, err

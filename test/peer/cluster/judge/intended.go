@@ -59,16 +59,18 @@ func Intended() []Rule {
 		},
 		{
 			Name:   "PodGroups and Workloads count changes",
-			Listed: "`metadata.generation` of PodGroups and Workloads",
+			Listed: "`metadata.generation` of PodGroups, CompositePodGroups and Workloads",
 			Holds: func(d Difference, r Request) bool {
-				return (r.Kind == "PodGroup" || r.Kind == "Workload") && d.What == "object" && d.at("metadata.generation")
+				return (r.Kind == "PodGroup" || r.Kind == "CompositePodGroup" || r.Kind == "Workload") && d.What == "object" &&
+					d.at("metadata.generation")
 			},
 		},
 		{
 			Name:   "the class of a PodGroup decides whether it preempts",
 			Listed: "`preemptionPolicy` of a PodGroup",
 			Holds: func(d Difference, r Request) bool {
-				return r.Kind == "PodGroup" && d.What == "object" && d.at("spec.preemptionPolicy")
+				return (r.Kind == "PodGroup" || r.Kind == "CompositePodGroup") && d.What == "object" &&
+					d.at("spec.preemptionPolicy")
 			},
 		},
 		{

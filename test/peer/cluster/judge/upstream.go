@@ -53,6 +53,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/resource/resourceclaimtemplate"
 	"k8s.io/kubernetes/pkg/registry/resource/resourcepoolstatusrequest"
 	"k8s.io/kubernetes/pkg/registry/resource/resourceslice"
+	"k8s.io/kubernetes/pkg/registry/scheduling/compositepodgroup"
 	"k8s.io/kubernetes/pkg/registry/scheduling/podgroup"
 	"k8s.io/kubernetes/pkg/registry/scheduling/priorityclass"
 	"k8s.io/kubernetes/pkg/registry/scheduling/workload"
@@ -60,8 +61,8 @@ import (
 
 // upstreamGates are the gates for what allot serves by default and 1.37 does not.
 var upstreamGates = []string{
-	"GenericWorkload", "DRAWorkloadResourceClaims", "WorkloadWithJob", "TopologyAwareWorkloadScheduling",
-	"PodGroupPreemptionPolicy",
+	"GenericWorkload", "CompositePodGroup", "DRAWorkloadResourceClaims", "WorkloadWithJob",
+	"TopologyAwareWorkloadScheduling", "PodGroupPreemptionPolicy",
 	"DRAConsumableCapacity", "DRADerivedAttributes", "DRADeviceBindingConditions", "DRADeviceCompatibilityGroups",
 	"DRAFractionalCapacityRange", "DRAListTypeAttributes", "DRANodeAllocatableResources", "DRAOptionalNodeOperations",
 	"DRAPartitionableDevices", "DRAPartitionableDevicesType", "DRAResourcePoolStatus",
@@ -92,7 +93,7 @@ func Upstream() (*Server, error) {
 	}
 	namespaces := fake.NewClientset(admin).CoreV1().Namespaces()
 	claims := resourceclaim.NewStrategy(namespaces, anyUser{})
-	groups := podgroup.NewStrategy()
+	groups, composites := podgroup.NewStrategy(), compositepodgroup.NewStrategy()
 	// Without an authorizer, everybody may read the parameters of policies.
 	var params resolver.ResourceResolverFunc // is not called without one
 	validatingPolicies, mutatingPolicies := validatingadmissionpolicy.NewStrategy(
@@ -207,7 +208,10 @@ func Upstream() (*Server, error) {
 		{Group: "resource.k8s.io", Resource: "resourcepoolstatusrequests"}: {
 			resourcepoolstatusrequest.Strategy, resourcepoolstatusrequest.Strategy, resourcepoolstatusrequest.StatusStrategy,
 		},
-		{Group: "resource.k8s.io", Resource: "resourceslices"}:    {resourceslice.Strategy, resourceslice.Strategy, nil},
+		{Group: "resource.k8s.io", Resource: "resourceslices"}: {resourceslice.Strategy, resourceslice.Strategy, nil},
+		{Group: "scheduling.k8s.io", Resource: "compositepodgroups"}: {
+			composites, composites, compositepodgroup.NewStatusStrategy(composites),
+		},
 		{Group: "scheduling.k8s.io", Resource: "podgroups"}:       {groups, groups, podgroup.NewStatusStrategy(groups)},
 		{Group: "scheduling.k8s.io", Resource: "priorityclasses"}: {priorityclass.Strategy, priorityclass.Strategy, nil},
 		{Group: "scheduling.k8s.io", Resource: "workloads"}:       {workload.Strategy, workload.Strategy, nil},
