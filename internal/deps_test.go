@@ -34,6 +34,11 @@ var edges = []struct{ from, to, why string }{
 	{"sched/placement", "sched/reason", "it returns why pods were not placed"},
 	{"sched/placement", "sched/plan", "it returns where pods are placed"},
 
+	{"sched/tree", "model", "a tree of groups is a value of the model"},
+	{"sched/tree", "sched/placement", "the pods of a part of a tree are placed as one unit"},
+	{"sched/tree", "sched/reason", "it returns why a tree was not placed"},
+	{"sched/tree", "sched/plan", "it returns where the pods of a tree are placed"},
+
 	{"sched/preempt", "model", "victims are removed from the State"},
 	{"sched/preempt", "sched/nodefit", "what is free without victims is counted"},
 	{"sched/preempt", "sched/placement", "whether victims are sufficient is tried"},
@@ -224,6 +229,7 @@ var core = []string{
 	"sched/placement",
 	"sched/preempt",
 	"sched/holding",
+	"sched/tree",
 	"claims",
 	"groups",
 	"explain",

@@ -24,7 +24,7 @@ type auditor interface {
 func (s *State) stores() []store {
 	return []store{
 		&s.Namespaces, &s.Nodes, &s.Images, &s.Volumes, &s.Services, &s.Classes, &s.Pods, &s.Claims,
-		&s.Budgets, &s.Nominations, &s.Devices, &s.TaintRules, &s.Groups, &s.Terms,
+		&s.Budgets, &s.Nominations, &s.Devices, &s.TaintRules, &s.Groups, &s.Groups.Composites, &s.Terms,
 	}
 }
 
@@ -153,6 +153,15 @@ func (s *GroupStore) replay(into *State) {
 	for key, entry := range s.entries {
 		if entry.group != nil {
 			into.Groups.set(key, entry.group)
+		}
+	}
+}
+
+// replay puts the CompositePodGroups. Their children come with the groups.
+func (s *CompositeStore) replay(into *State) {
+	for key, entry := range s.entries {
+		if entry.composite != nil {
+			into.Groups.Composites.set(key, entry.composite)
 		}
 	}
 }

@@ -269,13 +269,16 @@ func GroupFrom(group *scheduling.PodGroup) *Group {
 		Created:  group.CreationTimestamp.Time,
 		Priority: group.Spec.Priority,
 		Deleting: group.DeletionTimestamp != nil,
-		Scheduled: meta.IsStatusConditionTrue(group.Status.Conditions, conditionInitiallyScheduled) ||
-			meta.IsStatusConditionTrue(group.Status.Conditions, conditionScheduled),
 	}
+	g.Scheduled = meta.IsStatusConditionTrue(group.Status.Conditions, conditionInitiallyScheduled) ||
+		meta.IsStatusConditionTrue(group.Status.Conditions, conditionScheduled)
 	if c := meta.FindStatusCondition(group.Status.Conditions, conditionInitiallyScheduled); c != nil {
 		g.Completed = c.Status == metav1.ConditionTrue && c.ObservedGeneration == group.Generation
 	}
 	g.setPolicies(&group.Spec)
+	if parent := group.Spec.ParentCompositePodGroupName; parent != nil {
+		g.Parent = *parent
+	}
 	for i := range group.Spec.ResourceClaims {
 		if name := group.Spec.ResourceClaims[i].ResourceClaimName; name != nil {
 			g.Claims = append(g.Claims, *name)

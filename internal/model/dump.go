@@ -64,6 +64,17 @@ func (s *GroupStore) dump(b *strings.Builder) {
 	}
 }
 
+func (s *CompositeStore) dump(b *strings.Builder) {
+	for _, key := range sortedKeys(s.entries, CompareKeys) {
+		entry := s.entries[key]
+		fmt.Fprintf(b, "composite %s: composites %v groups %v", key, entry.composites, entry.groups)
+		if entry.composite != nil {
+			fmt.Fprintf(b, " %s", text(entry.composite))
+		}
+		b.WriteByte('\n')
+	}
+}
+
 func (s *ClaimStore) dump(b *strings.Builder) {
 	for _, entry := range sorted(s.entries, CompareKeys) {
 		for _, claim := range []*Claim{entry.observed, entry.claim} {

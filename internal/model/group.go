@@ -21,17 +21,23 @@ type Group struct {
 	NeverPreempts *bool
 	// Topology is the node label of which all pods of the group must be in one domain, or "".
 	Topology string
+	Progress
+	Deleting bool
+	Parent   string   // CompositePodGroup in its namespace of which it is a child, or ""
+	Claims   []string // names of its claims, as far as they are known
+	// Unknown is the path of a field that this version does not know, so that its pods are not
+	// placed, or "".
+	Unknown string
+}
+
+// Progress is how far the scheduling of a group has come, as its conditions say.
+type Progress struct {
 	// Scheduled means that the condition PodGroupInitiallyScheduled or PodGroupScheduled is or was
 	// True.
 	Scheduled bool
 	// Completed means that the group was scheduled with its present spec: minCount was not changed
 	// afterwards.
 	Completed bool
-	Deleting  bool
-	Claims    []string // names of its claims, as far as they are known
-	// Unknown is the path of a field that this version does not know, so that its pods are not
-	// placed, or "".
-	Unknown string
 }
 
 // Census counts a group's pods. Every pod that names the group is counted exactly once.
@@ -56,13 +62,14 @@ func (g *Group) IsBelowQuorum(census Census) bool {
 // Unit is a set of pods that are placed together.
 type Unit struct {
 	Key   UnitKey
-	Group *Group // nil for a pod without a group
-	Pods  []*Pod // pods without a node, by name; empty only if HalfBound
+	Group *Group // nil for a pod without a group, and for a tree
+	Tree  *Tree  // nil for all others
+	Pods  []*Pod // pods without a node, by name in each group; empty only if HalfBound
 	// Min is the number of Pods that must be placed for any to be placed. If it is 1, each pod is
 	// placed independently.
 	Min int
-	// HalfBound means that fewer than minCount members of a gang are bound, and that the gang was
-	// never fully scheduled.
+	// HalfBound means that fewer than minCount members of a gang are bound, or fewer than a tree
+	// needs, and that the unit was never fully scheduled.
 	HalfBound     bool
 	Priority      int32
 	NeverPreempts bool // preemptionPolicy Never

@@ -7,6 +7,9 @@ import (
 
 // GroupStore holds the PodGroups with their members.
 type GroupStore struct {
+	// Composites are the CompositePodGroups that PodGroups name as their parents.
+	Composites CompositeStore
+
 	entries map[Key]*groupEntry
 	// by claim: number of uses by members other than through their group
 	ownUsers map[Key]map[*groupEntry]int
@@ -15,7 +18,10 @@ type GroupStore struct {
 }
 
 func newGroupStore(s *State) GroupStore {
-	return GroupStore{entries: map[Key]*groupEntry{}, ownUsers: map[Key]map[*groupEntry]int{}, state: s, log: &s.log}
+	return GroupStore{
+		Composites: newCompositeStore(&s.log),
+		entries:    map[Key]*groupEntry{}, ownUsers: map[Key]map[*groupEntry]int{}, state: s, log: &s.log,
+	}
 }
 
 // OwnAllocated returns the number of uses of allocated claims, as the API shows them, by members of
@@ -262,8 +268,17 @@ func (s *GroupStore) set(key Key, group *Group) {
 	s.log.record(func() { s.set(key, old) })
 	s.count(old, -1)
 	s.count(group, 1)
+	s.Composites.setParent(key, parentOf(old), parentOf(group))
 	entry.group = group
 	s.dropIfEmpty(key, entry)
+}
+
+// parentOf returns the CompositePodGroup of a group, which may be nil.
+func parentOf(group *Group) string {
+	if group == nil {
+		return ""
+	}
+	return group.Parent
 }
 
 // count adds by for the group's priority. A group without a priority counts as the lowest, because

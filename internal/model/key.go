@@ -24,15 +24,20 @@ func (id DeviceID) PoolID() PoolID { return PoolID{Driver: id.Driver, Pool: id.P
 
 func (id DeviceID) String() string { return id.Driver + "/" + id.Pool + "/" + id.Device }
 
-// UnitKey identifies a unit: a PodGroup (Group is true) or a pod without one.
+// UnitKey identifies a unit: a PodGroup (Group is true), a CompositePodGroup with all below it (Tree
+// is true), or a pod without one.
 type UnitKey struct {
 	Group bool
+	Tree  bool
 	Key   Key
 }
 
 func (k UnitKey) String() string {
-	if k.Group {
+	switch {
+	case k.Group:
 		return "podgroup " + k.Key.String()
+	case k.Tree:
+		return "compositepodgroup " + k.Key.String()
 	}
 	return "pod " + k.Key.String()
 }

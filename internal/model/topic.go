@@ -21,6 +21,8 @@ const (
 	TopicClaim TopicKind = "claim"
 	// TopicGroup means that the PodGroup Key changed.
 	TopicGroup TopicKind = "group"
+	// TopicTree means that the CompositePodGroup Key changed.
+	TopicTree TopicKind = "tree"
 	// TopicMembers means that pods of the PodGroup Key were added, removed or became ready.
 	TopicMembers TopicKind = "members"
 	// TopicPod means that the pod Key changed.

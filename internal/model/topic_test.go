@@ -218,7 +218,7 @@ func TestHalfBoundUnit(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := NewState()
-			s.Groups.Put(&Group{Key: key, UID: "g", Gang: true, MinCount: 2, Scheduled: test.scheduled})
+			s.Groups.Put(&Group{Key: key, UID: "g", Gang: true, MinCount: 2, Progress: Progress{Scheduled: test.scheduled}})
 			for i, pod := range test.pods {
 				pod.Key, pod.UID = Key{Namespace: "ns", Name: name("p", i)}, types.UID(name("p", i))
 				s.Pods.Put(pod)

@@ -5,6 +5,9 @@ package model
 // Whether the unit can be attempted (the PodGroup and the claims exist, there are enough members)
 // is decided by sched.
 func (s *State) Unit(key UnitKey) (*Unit, bool) {
+	if key.Tree {
+		return s.treeUnit(key)
+	}
 	if !key.Group {
 		pod, ok := s.Pods.Get(key.Key)
 		if !ok || !pod.Ready() || pod.Group != "" {
@@ -20,7 +23,7 @@ func (s *State) Unit(key UnitKey) (*Unit, bool) {
 		}, true
 	}
 	entry, ok := s.Groups.entries[key.Key]
-	if !ok {
+	if !ok || s.UnitOfGroup(key.Key) != key {
 		return nil, false
 	}
 	halfBound := entry.halfBound()

@@ -7,6 +7,7 @@ import (
 	"github.com/allot-dev/allot/internal/sched/plan"
 	"github.com/allot-dev/allot/internal/sched/preempt"
 	"github.com/allot-dev/allot/internal/sched/score"
+	"github.com/allot-dev/allot/internal/sched/tree"
 )
 
 // Placer places units on one State. It remembers what it has computed about nodes and device sets.
@@ -64,7 +65,15 @@ func (p *Placer) placeIn(tx *model.Tx, unit *model.Unit, steps int) (*plan.Plan,
 	start := tx.Mark()
 	defer tx.UndoTo(start)
 	p.state.Nominations.RemoveNonBinding(unit)
-	return placement.New(p.caches, tx, unit, p.options(steps)).Run()
+	options := p.options(steps)
+	if unit.Tree != nil {
+		return tree.New(p.caches, tx, p.state, unit, options).Run()
+	}
+	var conflict string
+	if options.Only, conflict = tree.Within(p.state, unit); conflict != "" {
+		return nil, tree.Conflicting(unit, conflict)
+	}
+	return placement.New(p.caches, tx, unit, options).Run()
 }
 
 // RankIn returns the best feasible nodes for the first pod of a unit, at most n, with their scores

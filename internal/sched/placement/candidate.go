@@ -11,9 +11,10 @@ import (
 
 // podCandidate is a pod that is to be placed.
 type podCandidate struct {
-	pod  *model.Pod
-	uses []claimUse
-	own  []*model.Claim // not allocated, and no other pod of the unit uses them
+	pod   *model.Pod
+	group *model.Group // nil for a pod without a group
+	uses  []claimUse
+	own   []*model.Claim // not allocated, and no other pod of the unit uses them
 
 	offered []offeredResource // that the pod requests
 	held    *model.Claim      // created for the pod by an earlier plan, with devices

@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"slices"
+
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/allot-dev/allot/internal/model"
@@ -22,7 +24,8 @@ type podClass struct {
 	extended *extendedForms                        // if that depends on the node; nil if it does not
 	volumes  []*nodeaffinity.LazyErrorNodeSelector // of the volumes that all members use
 	mounts   nodefit.Mounts
-	pins     []topologyPin // domains to which the class is currently restricted
+	only     []*model.NodeInfo // restricts the class to these nodes; nil means all
+	pins     []topologyPin     // domains to which the class is currently restricted
 }
 
 // topologyPin restricts a class to the nodes with one value of a label.
@@ -50,10 +53,15 @@ func (c *podClass) pinnedNodes() []*model.NodeInfo {
 	if n := len(c.pins); n > 0 {
 		return c.pins[n-1].nodes
 	}
-	if c.scope.only == nil {
+	if c.only == nil {
 		return c.suitableNodes().Nodes
 	}
-	return c.fitter.Suitable(c.scope.only)
+	return c.fitter.Suitable(c.only)
+}
+
+// isExcluded reports whether the class is restricted to other nodes.
+func (c *podClass) isExcluded(info *model.NodeInfo) bool {
+	return c.only != nil && !slices.Contains(c.only, info)
 }
 
 // checkDynamic makes the checks that depend on the pods on the nodes.

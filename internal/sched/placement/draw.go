@@ -52,7 +52,7 @@ func (t *trial) hasOtherConsumer(m *podCandidate, claim *model.Claim) bool {
 			}
 			continue
 		}
-		if m.pod.Group == "" || t.unit.Group == nil || consumer.UID != t.unit.Group.UID {
+		if m.pod.Group == "" || m.group == nil || consumer.UID != m.group.UID {
 			return true
 		}
 	}

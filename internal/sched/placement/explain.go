@@ -72,6 +72,8 @@ func (e *explainer) nodeFailures(c *podClass) reason.Failures {
 	for _, info := range e.state.Nodes.List() {
 		if pin := c.violatedPin(info); pin != nil {
 			failures.Add(info.Name, nodefit.Failure{Check: nodefit.CheckDomain, Detail: reason.DomainName(pin.key, pin.value)})
+		} else if e.given.where != "" && c.isExcluded(info) {
+			failures.Add(info.Name, nodefit.Failure{Check: nodefit.CheckDomain, Detail: e.given.where})
 		} else if f := c.fitter.Static(info); f.Failed() {
 			failures.Add(info.Name, f)
 		} else if mount := c.mounts.Unreachable(info); mount != nil {

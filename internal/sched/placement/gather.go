@@ -45,8 +45,11 @@ func (g *gatherer) gather() {
 
 // candidate returns a pod with what it uses, or a Blocker if it cannot be tried.
 func (g *gatherer) candidate(pod *model.Pod) (*podCandidate, *reason.Blocker) {
-	m := &podCandidate{pod: pod}
-	if group := g.unit.Group; group != nil && group.Unknown != "" {
+	m := &podCandidate{pod: pod, group: g.unit.Group}
+	if g.unit.Tree != nil {
+		m.group, _ = g.state.Groups.Get(pod.GroupKey())
+	}
+	if group := m.group; group != nil && group.Unknown != "" {
 		return nil, &reason.Blocker{
 			Text: fmt.Sprintf("PodGroup %s: %s is not known to this version of allot", group.Key, group.Unknown),
 		}
@@ -117,7 +120,7 @@ func (g *gatherer) classify() {
 func (g *gatherer) newClass(m *podCandidate) *podClass {
 	fitter := nodefit.New(g.state, m.pod.Shape)
 	c := &podClass{
-		scope: &g.scope, fitter: fitter, scorer: score.NewShape(fitter),
+		scope: &g.scope, fitter: fitter, scorer: score.NewShape(fitter), only: g.nodesFor(m.pod),
 		mounts: m.mounts, volumes: m.mounts.Selectors(),
 	}
 	if len(m.offered) > 0 || m.pod.Mapped || m.held != nil {
@@ -135,6 +138,9 @@ func (g *gatherer) newClass(m *podCandidate) *podClass {
 func (g *gatherer) classID(m *podCandidate) string {
 	var b strings.Builder
 	b.WriteString(m.pod.Shape.ID)
+	if part, ok := g.partOf[m.pod.Key]; ok {
+		fmt.Fprintf(&b, "\x00part %d", part)
+	}
 	if g.state.Terms.Any() {
 		encode(&b, m.pod.Shape.Labels)
 	}

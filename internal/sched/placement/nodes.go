@@ -41,7 +41,7 @@ func (c *podClass) usableNodes() []*model.NodeInfo {
 func (c *podClass) tiedNode(name string) []*model.NodeInfo {
 	info, ok := c.scope.state.Nodes.Get(name)
 	switch {
-	case !ok || c.scope.only != nil && !slices.Contains(c.scope.only, info):
+	case !ok || c.isExcluded(info):
 		return nil
 	case c.violatedPin(info) != nil || c.fitter.Static(info).Failed() || !nodefit.AllMatch(c.volumes, info):
 		return nil

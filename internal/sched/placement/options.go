@@ -9,8 +9,18 @@ type Options struct {
 	Steps, MaxSteps int
 	// ExtraSteps may be spent on placing more of a gang than it needs.
 	ExtraSteps int
-	// Only restricts the placement to these nodes; nil means all.
-	Only []*model.NodeInfo
+	// Only restricts the placement to these nodes; nil means all. Where describes them, or is "".
+	Only  []*model.NodeInfo
+	Where string
+	// Parts restrict some of the unit's pods, each to nodes of their own. Pods of different parts
+	// are not alike.
+	Parts []Part
 	// Quiet skips building Reasons.
 	Quiet bool
+}
+
+// Part is a part of a unit with the nodes to which it is restricted; nil means all.
+type Part struct {
+	Pods  []*model.Pod
+	Nodes []*model.NodeInfo
 }

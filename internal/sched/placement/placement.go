@@ -38,6 +38,10 @@ func New(caches *Caches, tx *model.Tx, unit *model.Unit, options Options) *Place
 	return p
 }
 
+// Searched returns how many steps were spent beyond those that placing the unit at the first try
+// costs.
+func (p *Placement) Searched() int { return max(0, p.search.budget.Spent-p.search.greedyCost) }
+
 // Spent returns how many steps were spent.
 func (p *Placement) Spent() int { return p.search.budget.Spent }
 

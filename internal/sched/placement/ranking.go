@@ -11,7 +11,7 @@ import (
 func (c *podClass) candidates(shared *alloc.Problem) *score.Ranking {
 	scope := c.scope
 	in, e := c.rankingInput(shared)
-	restricted := shared != nil || scope.only != nil || c.extended != nil || len(c.claims)+len(c.mounts)+len(c.pins) > 0
+	restricted := shared != nil || c.only != nil || c.extended != nil || len(c.claims)+len(c.mounts)+len(c.pins) > 0
 	if !restricted {
 		if ranking := scope.ranks.RankAll(in, c.suitableNodes(), e); ranking != nil {
 			return ranking
@@ -39,7 +39,7 @@ func (c *podClass) rankingInput(shared *alloc.Problem) (*score.Input, *examiner)
 func (c *podClass) siblings() map[*model.NodeInfo]int {
 	state, pod, terms := c.scope.state, c.members[0].pod, &c.fitter.Shape.Terms
 	switch {
-	case c.scope.unit.Key.Group || len(terms.Spread)+len(terms.SoftSpread) > 0:
+	case c.scope.unit.Key.Group || c.scope.unit.Key.Tree || len(terms.Spread)+len(terms.SoftSpread) > 0:
 		return nil
 	case pod.Set == "":
 		return state.Services.ServedWith(pod.Shape)

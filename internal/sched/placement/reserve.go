@@ -31,7 +31,7 @@ func (t *trial) modelUse(m *podCandidate, u claimUse) model.Use {
 		use.Ended = t.state.Ended(claim.Key.Namespace, *claim.ReservedFor)
 	}
 	if u.group {
-		use.Consumer = model.GroupConsumer(t.unit.Group.Key.Name, t.unit.Group.UID)
+		use.Consumer = model.GroupConsumer(m.group.Key.Name, m.group.UID)
 	} else {
 		use.Consumer = model.PodConsumer(m.pod.Key.Name, m.pod.UID)
 	}

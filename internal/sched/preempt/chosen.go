@@ -16,6 +16,10 @@ func EvictedWith(state *model.State, pod *model.Pod) []*model.Pod {
 	if pod.Group == "" {
 		return []*model.Pod{pod}
 	}
+	if root, ok := wholeTree(state, pod.GroupKey()); ok {
+		pods, _ := runningInTree(state, root)
+		return pods
+	}
 	group, _ := state.Groups.Get(pod.GroupKey())
 	pods, _ := runningPods(state, pod.GroupKey())
 	return chosenPods(group, pods, IsVictim)

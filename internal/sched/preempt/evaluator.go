@@ -32,6 +32,12 @@ func (e *Evaluator) Preempt(unit *model.Unit, reasons *reason.Reasons, in Input)
 	if !unplaced || unit.HalfBound || len(unit.Pods) == 0 {
 		return nil
 	}
+	if unit.Tree != nil || len(e.state.PinsAbove(unit)) > 0 {
+		if e.state.Pods.HasLowerPriority(unit.Priority) {
+			reasons.Preemption = &reason.PreemptionResult{Tree: true}
+		}
+		return nil
+	}
 	switch below := e.state.Pods.HasLowerPriority(unit.Priority); {
 	case unit.NeverPreempts && below:
 		reasons.Preemption = &reason.PreemptionResult{Never: true}

@@ -101,8 +101,16 @@ func (g *gatherer) addPods() (terminating []*model.Pod) {
 			}
 		}
 	}
+	trees := map[model.Key]bool{}
 	for key := range groups {
-		terminating = append(terminating, g.addGroup(key)...)
+		if root, ok := wholeTree(state, key); ok {
+			trees[root] = true
+		} else {
+			terminating = append(terminating, g.addGroup(key)...)
+		}
+	}
+	for key := range trees {
+		terminating = append(terminating, g.addTree(key)...)
 	}
 	return terminating
 }

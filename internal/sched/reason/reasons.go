@@ -52,8 +52,9 @@ type Reasons struct {
 
 // Attempt is the result of an attempt to place a unit.
 type Attempt struct {
-	Limit int // of steps
-	Steps int // spent, if the search is undecided
+	Tree  string // what was placed of a tree of groups, and which group was not, or ""
+	Limit int    // of steps
+	Steps int    // spent, if the search is undecided
 	// Unfinished reports that the limit of a slice did not suffice, and that the next one has a
 	// larger one.
 	Unfinished bool

@@ -43,6 +43,17 @@ func appended(text, more string) string {
 }
 
 func (r *Reasons) text(long bool) string {
+	if r.Tree == "" {
+		return r.unitText(long)
+	}
+	if len(r.Pods) == 0 && r.Topology.Conflict == "" {
+		return r.Tree
+	}
+	return r.Tree + ": " + r.unitText(long)
+}
+
+// unitText returns the reasons of a unit, or of the part of a tree that was not placed.
+func (r *Reasons) unitText(long bool) string {
 	switch r.Code {
 	case GroupMissing:
 		return fmt.Sprintf("PodGroup %s does not exist", r.Unit.Key)
@@ -145,7 +156,7 @@ func (p *PodReasons) Short() string { return p.text(model.UnitKey{}, false) }
 
 func (p *PodReasons) text(unit model.UnitKey, long bool) string {
 	subject := ""
-	if unit.Group {
+	if unit.Group || unit.Tree {
 		subject = "pod " + p.Pods[0].Name + ": "
 		if more := len(p.Pods) - 1; more > 0 {
 			subject = fmt.Sprintf("pod %s and %d more: ", p.Pods[0].Name, more)

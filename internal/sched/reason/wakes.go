@@ -49,10 +49,13 @@ func (w *Wakes) Helps(state *model.State, topic model.Topic) bool {
 // Topics returns the changes after which the unit may be placed, or the reasons may change.
 func (r *Reasons) Topics() []model.Topic {
 	set := map[model.Topic]bool{}
-	if r.Unit.Group {
+	switch {
+	case r.Unit.Group:
 		set[model.Topic{Kind: model.TopicGroup, Key: r.Unit.Key}] = true
 		set[model.Topic{Kind: model.TopicMembers, Key: r.Unit.Key}] = true
-	} else {
+	case r.Unit.Tree:
+		set[model.Topic{Kind: model.TopicTree, Key: r.Unit.Key}] = true
+	default:
 		set[model.Topic{Kind: model.TopicPod, Key: r.Unit.Key}] = true
 	}
 	for i := range r.Pods {

@@ -16,12 +16,15 @@ import (
 	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
-// unit returns the unit of a name: the group with this name, or the group of the pod, or the pod.
+// unit returns the unit of a name: the tree or group with this name, or that of the pod, or the pod.
 func (s *Scenario) unit(name string) model.UnitKey {
 	if pod, ok := s.state.Pods.Get(key(name)); ok {
-		return pod.UnitKey()
+		return s.state.UnitOfPod(pod)
 	}
-	return model.UnitKey{Group: true, Key: key(name)}
+	if _, ok := s.state.Groups.Composites.Get(key(name)); ok {
+		return model.UnitKey{Tree: true, Key: key(name)}
+	}
+	return s.state.UnitOfGroup(key(name))
 }
 
 // place handles the command place NAME [short]: it prints the plan or the reasons of a unit.
@@ -199,6 +202,11 @@ func (s *Scenario) drain(loud bool) (string, error) {
 			}
 			if err := s.commit(plan); err != nil {
 				return out, err
+			}
+			if entry.Key.Tree {
+				for _, below := range s.state.UnitsBelow(entry.Key.Key) {
+					s.enqueue(below)
+				}
 			}
 		}
 		if reasons != nil {

@@ -227,6 +227,9 @@ func (s *Scenario) group(l *line) error {
 			Topology: []schedulingv1beta1.TopologyConstraint{{Key: l.one("topology", "")}},
 		}
 	}
+	if parent := l.one("parent", ""); parent != "" {
+		group.Spec.ParentCompositePodGroupName = &parent
+	}
 	if l.has("scheduled") {
 		group.Status.Conditions = []metav1.Condition{{Type: "PodGroupScheduled", Status: metav1.ConditionTrue}}
 	}
@@ -325,10 +328,15 @@ func (s *Scenario) pod(l *line) error {
 		converted.Extended = pod.Name + "-extended"
 	}
 	s.queue.Wake(s.state.Pods.Put(converted))
-	if unit, ok := s.state.Unit(converted.UnitKey()); ok {
+	s.enqueue(s.state.UnitOfPod(converted))
+	return nil
+}
+
+// enqueue puts a unit into the queue if it has something to place.
+func (s *Scenario) enqueue(key model.UnitKey) {
+	if unit, ok := s.state.Unit(key); ok {
 		s.queue.Add(queue.EntryOf(unit))
 	}
-	return nil
 }
 
 func podStatus(pod *core.Pod, l *line) {
@@ -402,6 +410,8 @@ func (s *Scenario) remove(l *line) error {
 				topics = append(
 					s.state.Groups.Delete(key(name)),
 					s.state.Nominations.Delete(model.UnitKey{Group: true, Key: key(name)})...)
+			case "composite":
+				topics = s.state.Groups.Composites.Delete(key(name))
 			case "claim":
 				topics = s.state.Claims.Delete(key(name))
 				delete(s.claims, key(name))

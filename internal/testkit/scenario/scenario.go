@@ -95,7 +95,9 @@ func (s *Scenario) verbs() map[string]func(*line) error {
 		"template": s.template,
 		"claim":    s.claim,
 		"group":    s.group,
-		"pod":      s.pod,
+
+		"composite": s.composite,
+		"pod":       s.pod,
 
 		"budget":      s.budget,
 		"namespace":   s.namespace,

@@ -1,0 +1,33 @@
+package placement
+
+import "github.com/allot-dev/allot/internal/model"
+
+// Counter counts how often the pods of a unit fit on some nodes. It is an upper bound: each class of
+// pods is counted by itself.
+type Counter struct {
+	classes []*podClass
+}
+
+// NewCounter returns a Counter for all pods of a unit, as the State is within the transaction.
+func NewCounter(caches *Caches, tx *model.Tx, unit *model.Unit, options Options) *Counter {
+	p := New(caches, tx, unit, options)
+	gatherer := &gatherer{given: &p.given, reasons: p.reasons}
+	gatherer.gather()
+	gatherer.prepare(p.trial.isAllocatedHere)
+	return &Counter{classes: p.given.classes}
+}
+
+// Count returns how many units like this one the nodes hold at most, and how many pods like its own.
+func (c *Counter) Count(nodes []*model.NodeInfo) (units, pods int) {
+	if len(c.classes) == 0 {
+		return 1, 0 // no pod can be tried, and trying says why
+	}
+	for i, class := range c.classes {
+		fits, _ := class.capacity(class.fitter.Suitable(nodes), false, func(*model.NodeInfo) {})
+		pods += fits
+		if n := fits / len(class.members); i == 0 || n < units {
+			units = n
+		}
+	}
+	return units, pods
+}

@@ -1,0 +1,59 @@
+package preempt
+
+import (
+	"math"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// wholeTree returns the topmost CompositePodGroup above a group that is evicted as a whole: its
+// disruption mode is All, or it is a gang of groups, which would be of no use without some of them.
+func wholeTree(state *model.State, group model.Key) (root model.Key, ok bool) {
+	for _, key := range state.Above(group) {
+		if c, known := state.Groups.Composites.Get(key); known && (c.Whole || c.Gang) {
+			root, ok = key, true
+		}
+	}
+	return root, ok
+}
+
+// addTree adds the pods of a tree that are on nodes as one victim, and returns them instead if some
+// are about to terminate: the others follow.
+func (g *gatherer) addTree(key model.Key) (terminating []*model.Pod) {
+	state := g.trial.state
+	pods, settled := runningInTree(state, key)
+	for _, pod := range pods {
+		if g.isChosen(pod) {
+			return pods
+		}
+	}
+	if len(pods) > 0 && settled {
+		g.add(&victim{key: key, whole: true, priority: treePriority(state, key, pods), pods: pods})
+	}
+	return nil
+}
+
+// runningInTree returns the pods of a tree that are on nodes and not being deleted, and whether none
+// is being bound.
+func runningInTree(state *model.State, key model.Key) (pods []*model.Pod, settled bool) {
+	settled = true
+	for leaf := range state.Tree(key).Leaves {
+		running, complete := runningPods(state, leaf.Group.Key)
+		pods = append(pods, running...)
+		settled = settled && complete
+	}
+	return pods, settled
+}
+
+// treePriority returns the priority of a tree, which is that of its most important pod if it has
+// none itself.
+func treePriority(state *model.State, key model.Key, pods []*model.Pod) int32 {
+	if c, ok := state.Groups.Composites.Get(key); ok && c.Priority != nil {
+		return *c.Priority
+	}
+	priority := int32(math.MinInt32)
+	for _, pod := range pods {
+		priority = max(priority, pod.Priority)
+	}
+	return priority
+}

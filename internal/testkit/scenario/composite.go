@@ -1,0 +1,47 @@
+package scenario
+
+import (
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// composite handles composite NAME [parent=NAME] [gang=N] [topology=KEY] [whole] [priority=N]: it
+// puts a CompositePodGroup. Groups and other composites name it with parent=NAME.
+func (s *Scenario) composite(l *line) error {
+	group := &schedulingv1alpha3.CompositePodGroup{ObjectMeta: s.meta("composite", l.name)}
+	if parent := l.one("parent", ""); parent != "" {
+		group.Spec.ParentCompositePodGroupName = &parent
+	}
+	group.Spec.SchedulingPolicy.Basic = &schedulingv1alpha3.CompositeBasicSchedulingPolicy{}
+	if l.has("gang") {
+		count, err := l.number("gang", 1)
+		if err != nil {
+			return err
+		}
+		group.Spec.SchedulingPolicy.Basic = nil
+		group.Spec.SchedulingPolicy.Gang = &schedulingv1alpha3.CompositeGangSchedulingPolicy{MinGroupCount: int32(count)}
+	}
+	if key := l.one("topology", ""); key != "" {
+		group.Spec.SchedulingConstraints = &schedulingv1alpha3.CompositePodGroupSchedulingConstraints{
+			Topology: []schedulingv1alpha3.TopologyConstraint{{Key: key}},
+		}
+	}
+	if l.has("whole") {
+		group.Spec.DisruptionMode = &schedulingv1alpha3.CompositeDisruptionMode{
+			All: &schedulingv1alpha3.AllCompositeDisruptionMode{},
+		}
+	}
+	if l.has("priority") {
+		priority, err := l.number("priority", 0)
+		if err != nil {
+			return err
+		}
+		group.Spec.Priority = ptr(int32(priority))
+	}
+	s.queue.Wake(s.state.Groups.Composites.Put(model.CompositeFrom(group)))
+	for _, below := range s.state.UnitsBelow(key(l.name)) {
+		s.enqueue(below)
+	}
+	return nil
+}
