@@ -112,6 +112,7 @@ func (c *Choice) optional(s Survey) {
 		c.Features = c.Features.Without(features.ClusterTemplates)
 		c.Absent = append(c.Absent, "clusterresourceclaimtemplates")
 	}
+	c.Features = c.Features.Without(features.CompositePodGroup) // trees are placed by allot's own server's scheduler only
 	if s.Minor < extendedRelease {
 		c.Features = c.Features.Without(features.ExtendedResource)
 	}

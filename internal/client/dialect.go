@@ -8,6 +8,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	resourcev1alpha3 "k8s.io/api/resource/v1alpha3"
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -36,16 +37,13 @@ type Dialect struct {
 	Newer bool
 }
 
-// schedulingv1alpha3 has the same schema as v1beta1.
-var schedulingv1alpha3 = schema.GroupVersion{Group: schedulingv1beta1.GroupName, Version: "v1alpha3"}
-
 // GroupVersions returns the versions in which a server may serve PodGroups, the preferred one
 // first. The last one is allot's own CustomResourceDefinition, for servers without any of the
 // others.
 func GroupVersions() []schema.GroupVersion {
 	return []schema.GroupVersion{
-		schedulingv1beta1.SchemeGroupVersion, schedulingv1alpha3, schedulingv1alpha2.SchemeGroupVersion,
-		allotv1alpha1.SchemeGroupVersion,
+		schedulingv1beta1.SchemeGroupVersion, schedulingv1alpha3.SchemeGroupVersion,
+		schedulingv1alpha2.SchemeGroupVersion, allotv1alpha1.SchemeGroupVersion,
 	}
 }
 
@@ -96,11 +94,10 @@ func (d Dialect) scheme() *runtime.Scheme {
 		return api.Scheme
 	}
 	scheme := api.NewScheme()
-	for _, gv := range []schema.GroupVersion{schedulingv1alpha3, allotv1alpha1.SchemeGroupVersion} {
-		metav1.AddToGroupVersion(scheme, gv)
-		scheme.AddKnownTypes(gv, &scheduling.PodGroup{}, &scheduling.PodGroupList{}, &scheduling.Workload{},
-			&scheduling.WorkloadList{})
-	}
+	gv := allotv1alpha1.SchemeGroupVersion
+	metav1.AddToGroupVersion(scheme, gv)
+	scheme.AddKnownTypes(gv, &scheduling.PodGroup{}, &scheduling.PodGroupList{}, &scheduling.Workload{},
+		&scheduling.WorkloadList{})
 	return scheme
 }
 

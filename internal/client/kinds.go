@@ -10,6 +10,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	upstreamv1alpha3 "k8s.io/api/resource/v1alpha3"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	storagev1 "k8s.io/api/storage/v1"
 
@@ -230,6 +231,15 @@ func (s *Set) PodGroups(namespace string) Client[*scheduling.PodGroup, *scheduli
 	return podGroups.client(s, namespace)
 }
 func (f *Informers) PodGroups() *Informer[*scheduling.PodGroup] { return podGroups.cache(f) }
+
+var compositePodGroups = kindOf[schedulingv1alpha3.CompositePodGroup, schedulingv1alpha3.CompositePodGroupList](schedulingv1alpha3.SchemeGroupVersion, "compositepodgroups")
+
+func (s *Set) CompositePodGroups(namespace string) Client[*schedulingv1alpha3.CompositePodGroup, *schedulingv1alpha3.CompositePodGroupList] {
+	return compositePodGroups.client(s, namespace)
+}
+func (f *Informers) CompositePodGroups() *Informer[*schedulingv1alpha3.CompositePodGroup] {
+	return compositePodGroups.cache(f)
+}
 
 var workloads = kindOf[scheduling.Workload, scheduling.WorkloadList](schedulingv1beta1.SchemeGroupVersion, "workloads")
 

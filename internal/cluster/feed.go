@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	"k8s.io/klog/v2"
 
 	core "github.com/allot-dev/allot/api/core/v1"
@@ -63,6 +64,9 @@ func NewFeed(caches Caches, schedulerName string) (*Feed, error) {
 	caches.Namespaces.OnChange(func(old, now *corev1.Namespace) { f.add(namespaceChange(old, now)) })
 	caches.Classes.OnChange(func(old, now *resourcev1.DeviceClass) { f.add(classChange(old, now)) })
 	caches.Slices.OnChange(func(old, now *resourcev1.ResourceSlice) { f.add(f.sliceChange(old, now)) })
+	if caches.Composites != nil {
+		caches.Composites.OnChange(func(old, now *schedulingv1alpha3.CompositePodGroup) { f.add(compositeChange(old, now)) })
+	}
 	if caches.TaintRules != nil {
 		caches.TaintRules.OnChange(func(old, now *resourcev1.DeviceTaintRule) { f.add(taintRuleChange(old, now)) })
 	}
@@ -217,7 +221,7 @@ func (f *Feed) groupChanged(old, now *scheduling.PodGroup) {
 		if now == nil {
 			return s.Groups.Delete(key)
 		}
-		return s.Groups.Put(model.GroupFrom(claims.SeenGroup(f.on, now)))
+		return s.Groups.Put(f.seenGroup(now))
 	})
 	if sameClaims(old, now) {
 		return
@@ -229,6 +233,25 @@ func (f *Feed) groupChanged(old, now *scheduling.PodGroup) {
 		}
 		return topics
 	})
+}
+
+// seenGroup converts a PodGroup. One with a parent is not placed without it.
+func (f *Feed) seenGroup(group *scheduling.PodGroup) *model.Group {
+	seen := model.GroupFrom(claims.SeenGroup(f.on, group))
+	if seen.Parent != "" && !f.on.On(features.CompositePodGroup) {
+		seen.Parent = ""
+		seen.Unknown = "spec.parentCompositePodGroupName (the feature CompositePodGroup is off)"
+	}
+	return seen
+}
+
+func compositeChange(old, now *schedulingv1alpha3.CompositePodGroup) change {
+	if now == nil {
+		key := keyOf(old)
+		return func(s *model.State) []model.Topic { return s.Groups.Composites.Delete(key) }
+	}
+	converted := model.CompositeFrom(now)
+	return func(s *model.State) []model.Topic { return s.Groups.Composites.Put(converted) }
 }
 
 func (f *Feed) claimChange(old, now *resource.ResourceClaim) change {

@@ -31,6 +31,10 @@ func (e *Explainer) tryUnit(schedulerName string, key model.UnitKey) (*attempt, 
 		return nil, err
 	}
 	a := &attempt{Explainer: e, view: v, key: key}
+	if key.Group {
+		key = v.state.UnitOfGroup(key.Key)
+		a.key = key
+	}
 	unit, ok := v.state.Unit(key)
 	if !ok {
 		return a, nil

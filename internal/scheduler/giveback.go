@@ -34,8 +34,12 @@ func (s *Scheduler) free(ctx context.Context, key model.UnitKey, unused []holdin
 		return false
 	}
 	klog.V(2).InfoS("Freeing devices with which a unit cannot be placed", "unit", key, "claims", len(unused))
-	s.hold(key)
 	group, _ := s.state.Groups.Get(key.Key)
+	held := key
+	if key.Group {
+		held = s.state.UnitOfGroup(key.Key) // the tree must not be placed with these devices meanwhile
+	}
+	s.hold(held)
 	s.runConcurrently(func() {
 		var seen []*resource.ResourceClaim
 		err := s.hasNotRun(ctx, key, group)
@@ -46,10 +50,10 @@ func (s *Scheduler) free(ctx context.Context, key model.UnitKey, unused []holdin
 			topics := s.applyWritten(seen)
 			if err != nil {
 				klog.V(2).InfoS("Not all devices could be freed", "unit", key, "reason", err)
-				s.retryLater(key, nil)
+				s.retryLater(held, nil)
 				return topics
 			}
-			s.release(key)
+			s.release(held)
 			return topics
 		})
 	})

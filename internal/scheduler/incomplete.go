@@ -10,7 +10,7 @@ import (
 // enough, or if more may have to be done: roll bound members back, or free devices.
 func (q *unitQueue) parkIncomplete(key model.UnitKey) bool {
 	group, ok := q.state.Groups.Get(key.Key)
-	if !key.Group || !ok {
+	if !key.Group || !ok || q.state.UnitOfGroup(key.Key) != key {
 		return false
 	}
 	census := q.state.Groups.Census(key.Key)

@@ -53,7 +53,7 @@ func (s *Scheduler) place(unit *model.Unit, slice int) (*plan.Plan, *sched.Reaso
 }
 
 func kindOf(unit model.UnitKey) string {
-	if unit.Group {
+	if unit.Group || unit.Tree {
 		return "gang"
 	}
 	return "pod"

@@ -112,7 +112,10 @@ func (l *pendingBinds) outdated(p *pendingBind) string {
 	if lost := l.lostClaim(p.plan); lost != "" {
 		return lost
 	}
-	if !p.plan.Unit.Group {
+	switch {
+	case p.plan.Unit.Tree && !l.state.Tree(p.plan.Unit.Key).IsPlaced(): // assumed binds count
+		return "the tree of groups has too few members"
+	case !p.plan.Unit.Group:
 		return ""
 	}
 	group, ok := l.state.Groups.Get(p.plan.Unit.Key)

@@ -32,6 +32,7 @@ type reporter struct {
 	feed      *cluster.Feed
 	groups    *groupStatus
 	pods      *podStatus
+	trees     *treeStatus
 	events    reconciler.Recorder
 	successes flowcontrol.RateLimiter
 }
@@ -39,7 +40,7 @@ type reporter struct {
 func newReporter(p parts, state *model.State, feed *cluster.Feed) *reporter {
 	pods := newPodStatus(p)
 	return &reporter{
-		state: state, feed: feed, groups: newGroupStatus(p, pods), pods: pods, events: p.events,
+		state: state, feed: feed, groups: newGroupStatus(p, pods), pods: pods, trees: newTreeStatus(p), events: p.events,
 		successes: flowcontrol.NewTokenBucketRateLimiter(successesPerSecond, successesBurst),
 	}
 }
@@ -51,6 +52,8 @@ func (r *reporter) reportReasons(unit *model.Unit, reasons *sched.Reasons) {
 	message := reasons.Short() + r.quarantineNote(reasons)
 	_, gang := r.waitingGang(unit.Key)
 	switch {
+	case unit.Tree != nil:
+		r.reportTree(unit, reasons, message)
 	case reasons.Code == sched.CodeBelowQuorum:
 		// groupStatus counts the members itself, once their number is stable, but includes pods of
 		// other schedulers.
@@ -70,6 +73,34 @@ func (r *reporter) reportReasons(unit *model.Unit, reasons *sched.Reasons) {
 			r.groups.setVerdict(unit.Key.Key, unit.Group.UID, groups.Unschedulable(message))
 		}
 		r.reportPods(unit, reasons)
+	}
+}
+
+// reportTree reports why a tree is not placed: in the conditions of all of its groups, and of the
+// pods of those that have no places.
+func (r *reporter) reportTree(unit *model.Unit, reasons *sched.Reasons, message string) {
+	outcome := groups.Unschedulable(message)
+	if reasons.Code == sched.CodeUndecided {
+		outcome = groups.SchedulerError(message)
+	}
+	for leaf := range unit.Tree.Leaves {
+		if !leaf.IsPlaced() {
+			r.groups.setVerdictForAll(leaf.Group.Key, leaf.Group.UID, outcome)
+		}
+	}
+	r.trees.setVerdict(unit.Key.Key, outcome)
+	r.trees.report(r.state, unit.Tree)
+}
+
+// clearVerdicts removes the verdicts on a unit that has been placed.
+func (r *reporter) clearVerdicts(key model.UnitKey) {
+	if !key.Tree {
+		r.groups.clearVerdict(key.Key)
+		return
+	}
+	r.trees.clearVerdict(key.Key)
+	for leaf := range r.state.Tree(key.Key).Leaves {
+		r.groups.clearVerdict(leaf.Group.Key)
 	}
 }
 

@@ -39,9 +39,9 @@ func (q *unitQueue) overdue(unit *model.Unit, placeable bool) bool {
 
 // rollBack deletes the bound members of a gang, as if it had never been placed.
 func (s *Scheduler) rollBack(ctx context.Context, unit *model.Unit) {
-	klog.InfoS("Rolling back a half-bound gang that cannot be completed", "podGroup", unit.Key.Key)
+	klog.InfoS("Rolling back a half-bound gang that cannot be completed", "unit", unit.Key)
 	var bound []*model.Pod
-	for _, pod := range s.state.Groups.Members(unit.Key.Key) {
+	for _, pod := range s.state.Members(unit.Key) {
 		if pod.Counts() && pod.Live() && !pod.Foreign && !s.state.Pods.Assumed(pod.Key) {
 			bound = append(bound, pod)
 		}
@@ -57,7 +57,7 @@ func (s *Scheduler) rollBack(ctx context.Context, unit *model.Unit) {
 		err := errors.Join(errs...)
 		s.feed.Enqueue(func() []model.Topic {
 			if err != nil {
-				klog.ErrorS(err, "Rolling back a half-bound gang", "podGroup", unit.Key.Key)
+				klog.ErrorS(err, "Rolling back a half-bound gang", "unit", unit.Key)
 			}
 			// if it is still half-bound, it is rolled back again after the same time
 			s.release(unit.Key)

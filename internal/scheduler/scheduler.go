@@ -74,17 +74,23 @@ type parts struct {
 	commit func(commit.Cache) committer
 	groups groupWriter
 	pods   podWriter
-	evict  evictor
-	events reconciler.Recorder
-	clock  clock.WithDelayedExecution
-	opts   Options
+	// composites is not used if there is no cache of them.
+	composites compositeWriter
+	evict      evictor
+	events     reconciler.Recorder
+	clock      clock.WithDelayedExecution
+	opts       Options
 }
 
 // New returns a Scheduler. It must be called before the caches start.
 func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, opts Options) (*Scheduler, error) {
 	clk := clock.RealClock{}
+	caches := cluster.CachesOf(inf)
+	if opts.Features.On(features.CompositePodGroup) {
+		caches.Composites = inf.CompositePodGroups()
+	}
 	s, err := newScheduler(parts{
-		caches: cluster.CachesOf(inf),
+		caches: caches, composites: writer{set},
 		commit: func(cached commit.Cache) committer { return commit.New(set, cached, clk, parallelWrites) },
 		groups: writer{set}, pods: writer{set}, evict: writer{set}, events: events, clock: clk, opts: opts,
 	})
@@ -94,8 +100,9 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, opt
 	s.ready = inf.WaitForSync
 	groups := reconciler.New("podgroup-status", s.status.groups.reconcile, reconciler.Options{Clock: clk})
 	pods := reconciler.New("pod-status", s.status.pods.reconcile, reconciler.Options{Clock: clk, Workers: 2})
-	s.status.groups.queue, s.status.pods.queue = groups, pods
-	s.workers = []func(context.Context) error{groups.Run, pods.Run}
+	trees := reconciler.New("compositepodgroup-status", s.status.trees.reconcile, reconciler.Options{Clock: clk})
+	s.status.groups.queue, s.status.pods.queue, s.status.trees.queue = groups, pods, trees
+	s.workers = []func(context.Context) error{groups.Run, pods.Run, trees.Run}
 	return s, nil
 }
 
@@ -177,9 +184,17 @@ func (s *Scheduler) applyEvents(ctx context.Context) {
 	s.repairs.observeUnprovided(ctx, topics)
 	offered := map[model.UnitKey]bool{}
 	for _, topic := range topics {
-		if key, ok := s.unitOf(topic); ok && !offered[key] {
-			offered[key] = true
-			s.enqueue(key)
+		key, ok := s.unitOf(topic)
+		if !ok || offered[key] {
+			continue
+		}
+		offered[key] = true
+		for _, unit := range s.unitsOf(key) {
+			if unit == key || !offered[unit] {
+				offered[unit] = true
+				s.enqueueUnit(unit)
+			}
 		}
 	}
+	s.status.trees.observe(s.state, topics)
 }

@@ -115,8 +115,8 @@ func (s *Scheduler) abandonPlan(ctx context.Context, entry queue.Entry, plan *pl
 func (s *Scheduler) write(ctx context.Context, unit *model.Unit, plan *plan.Plan) {
 	plan.Assume(s.state)
 	s.queue.Wake([]model.Topic{{Kind: model.TopicPods}})
-	s.status.groups.clearVerdict(unit.Key.Key)
-	if gang := unit.Group != nil && unit.Group.Gang && !unit.Group.Scheduled; gang {
+	s.status.clearVerdicts(unit.Key)
+	if gang := unit.Group != nil && unit.Group.Gang && !unit.Group.Scheduled; gang || unit.Tree != nil {
 		s.hold(unit.Key)
 	}
 	a := s.pending.attachmentOf(plan, s.clock.Now())
@@ -203,7 +203,12 @@ func (s *Scheduler) committed(plan *plan.Plan, result commit.Result, halfBound b
 		return nil
 	}
 	delete(s.failures, plan.Unit)
-	if !plan.Unit.Group {
+	switch {
+	case plan.Unit.Tree:
+		s.status.clearVerdicts(plan.Unit)
+		s.release(plan.Unit)
+		return nil
+	case !plan.Unit.Group:
 		s.status.reportPlaced(plan)
 		return nil
 	}

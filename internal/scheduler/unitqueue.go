@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"time"
 
 	"github.com/allot-dev/allot/internal/model"
@@ -44,6 +45,8 @@ func (q *unitQueue) unitOf(topic model.Topic) (model.UnitKey, bool) {
 	switch topic.Kind {
 	case model.TopicMembers, model.TopicGroup:
 		return model.UnitKey{Group: true, Key: topic.Key}, true
+	case model.TopicTree:
+		return model.UnitKey{Tree: true, Key: topic.Key}, true
 	case model.TopicPod:
 		if pod, ok := q.state.Pods.Get(topic.Key); ok {
 			return pod.UnitKey(), true
@@ -53,9 +56,39 @@ func (q *unitQueue) unitOf(topic model.Topic) (model.UnitKey, bool) {
 	return model.UnitKey{}, false
 }
 
-// enqueue puts a unit into the queue if it has something to place, and forgets it otherwise.
+// unitsOf returns the units in which the pods of a group, a tree or a pod are placed now. A key that
+// was or will be one of a unit is included, so that the queue forgets it.
+func (q *unitQueue) unitsOf(key model.UnitKey) []model.UnitKey {
+	units := []model.UnitKey{key}
+	switch {
+	case key.Group:
+		units = append(units, q.state.UnitOfGroup(key.Key))
+	case key.Tree:
+		units = append(units, q.state.UnitsBelow(key.Key)...)
+	}
+	if slices.Contains(units[1:], key) {
+		return units[1:]
+	}
+	return units
+}
+
+// enqueue puts the units of a key into the queue if they have something to place, and forgets them
+// otherwise.
 func (q *unitQueue) enqueue(key model.UnitKey) {
-	if q.held[key] || q.parkIncomplete(key) {
+	for _, unit := range q.unitsOf(key) {
+		q.enqueueUnit(unit)
+	}
+}
+
+// isHeld reports whether a unit is held, or a tree that it is a part of.
+func (q *unitQueue) isHeld(key model.UnitKey) bool {
+	return q.held[key] || slices.ContainsFunc(q.state.TreesAbove(key), func(above model.Key) bool {
+		return q.held[model.UnitKey{Tree: true, Key: above}]
+	})
+}
+
+func (q *unitQueue) enqueueUnit(key model.UnitKey) {
+	if q.isHeld(key) || q.parkIncomplete(key) {
 		return
 	}
 	if unit, ok := q.state.Unit(key); ok {
@@ -77,8 +110,11 @@ func (q *unitQueue) enqueue(key model.UnitKey) {
 
 // exists reports whether the unit has any pods, waiting or not.
 func (q *unitQueue) exists(key model.UnitKey) bool {
-	if key.Group {
+	switch {
+	case key.Group:
 		return q.state.Groups.Census(key.Key) != model.Census{}
+	case key.Tree:
+		return len(q.state.Members(key)) > 0
 	}
 	_, ok := q.state.Pods.Get(key.Key)
 	return ok

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -46,6 +47,14 @@ func (w writer) WriteGroup(ctx context.Context, group *scheduling.PodGroup) erro
 	_, err := w.set.PodGroups(group.Namespace).UpdateStatus(ctx, group, metav1.UpdateOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("write the conditions of podgroup %s/%s: %w", group.Namespace, group.Name, err)
+	}
+	return nil
+}
+
+func (w writer) WriteComposite(ctx context.Context, group *schedulingv1alpha3.CompositePodGroup) error {
+	_, err := w.set.CompositePodGroups(group.Namespace).UpdateStatus(ctx, group, metav1.UpdateOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("write the conditions of compositepodgroup %s/%s: %w", group.Namespace, group.Name, err)
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ var nameFields = map[string]string{
 	"claimName": "persistentvolumeclaim", "volumeName": "persistentvolume", "storageClassName": "storageclass",
 	"resourceClaimName": "resourceclaim", "resourceClaimTemplateName": "resourceclaimtemplate",
 	"clusterResourceClaimTemplateName": "clusterresourceclaimtemplate",
+	"parentCompositePodGroupName":      "compositepodgroup",
 	"podGroupName":                     "podgroup", "workloadName": "workload", "podGroupTemplateName": "podgrouptemplate",
 	"serviceName": "service", "image": "image", "volumeHandle": "volumehandle",
 }

@@ -5,6 +5,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -35,6 +36,7 @@ type World struct {
 	Workloads       *Store[*scheduling.Workload]
 	PodGroups       *Store[*scheduling.PodGroup]
 	PriorityClasses *Store[*schedulingv1.PriorityClass]
+	Composites      *Store[*schedulingv1alpha3.CompositePodGroup]
 
 	Claims           *Store[*resource.ResourceClaim]
 	Templates        *Store[*resource.ResourceClaimTemplate]
@@ -74,6 +76,10 @@ func (s *Snapshot) World(schedulerName string) (*World, error) {
 		Budgets: w.Budgets, Services: w.Services, Volumes: w.Volumes, VolumeClaims: w.VolumeClaims,
 		Claims: w.Claims, PodGroups: w.PodGroups, Pods: w.Pods,
 	}
+	if w.Composites.Len() > 0 { // they are served only if the feature is on
+		w.Features = on.With(features.CompositePodGroup)
+		caches.Features, caches.Composites = w.Features, w.Composites
+	}
 	if w.CSINodes.Len() > 0 {
 		caches.CSINodes = w.CSINodes
 	}
@@ -94,6 +100,7 @@ func (w *World) fill(o *Objects) {
 	w.Classes, w.Slices, w.TaintRules = stored(w, o.Classes), stored(w, o.Slices), stored(w, o.TaintRules)
 	w.Budgets, w.Services = stored(w, o.Budgets), stored(w, o.Services)
 	w.Volumes, w.VolumeClaims, w.CSINodes = stored(w, o.Volumes), stored(w, o.VolumeClaims), stored(w, o.CSINodes)
+	w.Composites = stored(w, o.Composites)
 	w.Claims, w.PodGroups, w.Pods = stored(w, o.Claims), stored(w, o.PodGroups), stored(w, o.Pods)
 
 	w.Workloads, w.PriorityClasses = stored(w, o.Workloads), stored(w, o.PriorityClasses)

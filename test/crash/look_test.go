@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,12 +36,15 @@ var shown = []schema.GroupResource{
 	{Group: appsv1.GroupName, Resource: "statefulsets"},
 	{Group: appsv1.GroupName, Resource: "controllerrevisions"},
 	{Group: schedulingv1beta1.GroupName, Resource: "workloads"},
+	compositeKind,
 	groupKind,
 	podKind,
 	claimKind,
 }
 
 var (
+	compositeKind = schema.GroupResource{Group: schedulingv1beta1.GroupName, Resource: "compositepodgroups"}
+
 	groupKind = schema.GroupResource{Group: schedulingv1beta1.GroupName, Resource: "podgroups"}
 	podKind   = schema.GroupResource{Resource: "pods"}
 	claimKind = schema.GroupResource{Group: resourcev1.GroupName, Resource: "resourceclaims"}
@@ -101,6 +105,8 @@ func (v view) line(object runtime.Object) string {
 	case *scheduling.PodGroup:
 		return fmt.Sprintf("podgroup %s: %d claims%s", name, len(o.Status.ResourceClaimStatuses),
 			conditions(o.Status.Conditions))
+	case *schedulingv1alpha3.CompositePodGroup:
+		return fmt.Sprintf("compositepodgroup %s%s", name, conditions(o.Status.Conditions))
 	case *core.Pod:
 		bound := "on a node"
 		if o.Spec.NodeName == "" {
@@ -212,6 +218,7 @@ func (s *stage) sound() {
 			s.Errorf("%d of the gang %s are on nodes", n, group.Name)
 		}
 	}
+	s.wholeTrees(members)
 	for _, object := range s.server.Objects(claimKind) {
 		claim := object.(*resource.ResourceClaim)
 		if claim.Status.Allocation != nil && len(claim.Status.ReservedFor) == 0 {
@@ -221,6 +228,28 @@ func (s *stage) sound() {
 			if !here[ref.UID] {
 				s.Errorf("claim %s is held for %s %s, which is gone", claim.Name, ref.Resource, ref.Name)
 			}
+		}
+	}
+}
+
+// wholeTrees: a tree whose children were never scheduled has no pods on nodes, or enough in enough groups.
+func (s *stage) wholeTrees(members map[string]int) {
+	s.Helper()
+	children, pods := map[string]int{}, map[string]int{} // by CompositePodGroup
+	for _, object := range s.server.Objects(groupKind) {
+		group := object.(*scheduling.PodGroup)
+		if parent := group.Spec.ParentCompositePodGroupName; parent != nil && members[group.Name] > 0 {
+			pods[*parent] += members[group.Name]
+			children[*parent]++
+		}
+	}
+	for _, object := range s.server.Objects(compositeKind) {
+		tree := object.(*schedulingv1alpha3.CompositePodGroup)
+		whole := meta.IsStatusConditionTrue(tree.Status.Conditions, scheduling.CompositePodGroupInitiallyScheduled)
+		if gang := tree.Spec.SchedulingPolicy.Gang; gang != nil && pods[tree.Name] > 0 &&
+			children[tree.Name] < int(gang.MinGroupCount) &&
+			!whole {
+			s.Errorf("%d groups of the tree %s are on nodes", children[tree.Name], tree.Name)
 		}
 	}
 }

@@ -98,7 +98,7 @@ func newRunners(name string, set *client.Set, caches *client.Informers) ([]runne
 		add(devicetaint.New(set, caches, events, devicetaint.Options{}))
 		add(garbagecollector.New(set, caches, events))
 	case placer:
-		add(scheduler.New(set, caches, events, scheduler.Options{}))
+		add(scheduler.New(set, caches, events, scheduler.Options{Features: features.All()}))
 	case nodes:
 		// The lease is renewed when the agent starts, and not again within a play: rest is when nothing
 		// is written.

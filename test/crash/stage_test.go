@@ -202,7 +202,10 @@ func (s *stage) device() map[string]any {
 
 func (s *stage) resource(r schema.GroupResource) dynamic.ResourceInterface {
 	version := "v1"
-	if r.Group == "scheduling.k8s.io" {
+	switch {
+	case r == compositeKind:
+		version = "v1alpha3"
+	case r.Group == "scheduling.k8s.io":
 		version = "v1beta1"
 	}
 	if r.Resource == "devicetaintrules" {

@@ -70,8 +70,10 @@ func holders(unit *model.Unit) []model.Consumer {
 	for _, pod := range unit.Pods {
 		holders = append(holders, model.PodConsumer(pod.Key.Name, pod.UID))
 	}
-	if unit.Group != nil && !unit.Group.Scheduled {
-		holders = append(holders, model.GroupConsumer(unit.Group.Key.Name, unit.Group.UID))
+	for _, group := range unit.Groups() {
+		if !group.Scheduled {
+			holders = append(holders, model.GroupConsumer(group.Key.Name, group.UID))
+		}
 	}
 	return holders
 }
@@ -159,6 +161,9 @@ func (u Usage) IdleGroup(key model.UnitKey) (*model.Unit, bool) {
 		u.State.Groups.Members(key.Key), func(pod *model.Pod) bool { return pod.Foreign && !pod.Finished },
 	) {
 		return nil, false // another scheduler may be about to bind them
+	}
+	if unit := u.State.UnitOfGroup(key.Key); unit.Tree && slices.ContainsFunc(u.State.Members(unit), (*model.Pod).Ready) {
+		return nil, false // the tree is about to be placed with what its groups have
 	}
 	return &model.Unit{Key: key, Group: group}, true
 }

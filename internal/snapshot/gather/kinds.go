@@ -45,6 +45,11 @@ func kinds(set *client.Set, plain kubernetes.Interface) []kind {
 			spaced(set.PodGroups),
 		},
 		{
+			"compositepodgroups", scheduling, true, false,
+			"which PodGroups have to be scheduled together is not known",
+			spaced(set.CompositePodGroups),
+		},
+		{
 			"priorityclasses", scheduling, false, false,
 			"the names of priorities are not known",
 			cluster(set.PriorityClasses),

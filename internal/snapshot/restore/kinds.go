@@ -93,6 +93,7 @@ func (w *writer) controllers(ctx context.Context, o *snapshot.Objects) error {
 		func() error { return createAll(ctx, w, keepDaemons(o.DaemonSets), set.DaemonSets, nil) },
 		func() error { return createAll(ctx, w, withoutGenerated(o.Jobs), set.Jobs, w.jobStatus) },
 		func() error { return createAll(ctx, w, o.Workloads, set.Workloads, nil) },
+		func() error { return createAll(ctx, w, o.Composites, set.CompositePodGroups, nil) },
 		func() error { return createAll(ctx, w, o.PodGroups, set.PodGroups, w.groupStatus) },
 	)
 }
