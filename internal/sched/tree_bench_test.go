@@ -44,8 +44,11 @@ func putTree(b testing.TB, state *model.State, name string, replicas, workers in
 			state.Groups.Put(group)
 			for i := range size {
 				pod := fmt.Sprintf("%s-%03d", group.Key.Name, i)
-				state.Claims.Put(bigClaim(pod))
-				state.Pods.Put(bigPod(b, pod, group.Key.Name, model.PodClaim{Entry: "g", Claim: pod}))
+				member := bigPod(b, pod, group.Key.Name, model.PodClaim{Entry: "g", Claim: pod})
+				claim := bigClaim(pod)
+				claim.Controller = member.UID
+				state.Claims.Put(claim)
+				state.Pods.Put(member)
 			}
 		}
 	}
@@ -60,7 +63,7 @@ func BenchmarkTree(b *testing.B) {
 	state := rackedState(64, 36)
 	putTree(b, state, "job", 64, 143, "domain")
 	placer := sched.NewPlacer(state, sched.DefaultSteps)
-	for range b.N {
+	for b.Loop() {
 		if plan, reasons := placer.Try(treeKey("job")); plan == nil || len(plan.Pods) != 9216 {
 			b.Fatal(reasons)
 		}
@@ -72,7 +75,7 @@ func BenchmarkTreeRefusal(b *testing.B) {
 	state := rackedState(63, 36)
 	putTree(b, state, "job", 64, 143, "domain")
 	placer := sched.NewPlacer(state, sched.DefaultSteps)
-	for range b.N {
+	for b.Loop() {
 		if plan, reasons := placer.Try(treeKey("job")); plan != nil || reasons.Code != sched.CodeUnschedulable {
 			b.Fatal(reasons)
 		}

@@ -6,15 +6,31 @@ import "github.com/allot-dev/allot/internal/model"
 // pods is counted by itself.
 type Counter struct {
 	classes []*podClass
+	sizes   []int // pods of each class
 }
 
-// NewCounter returns a Counter for all pods of a unit, as the State is within the transaction.
-func NewCounter(caches *Caches, tx *model.Tx, unit *model.Unit, options Options) *Counter {
+// NewCounter returns a Counter for all pods of a unit, as the State is within the transaction. A pod
+// represents as many pods as copies returns for it, itself included.
+func NewCounter(
+	caches *Caches,
+	tx *model.Tx,
+	unit *model.Unit,
+	options Options,
+	copies func(*model.Pod) int,
+) *Counter {
 	p := New(caches, tx, unit, options)
 	gatherer := &gatherer{given: &p.given, reasons: p.reasons}
 	gatherer.gather()
 	gatherer.prepare(p.trial.isAllocatedHere)
-	return &Counter{classes: p.given.classes}
+	c := &Counter{classes: p.given.classes}
+	for _, class := range c.classes {
+		size := 0
+		for _, m := range class.members {
+			size += copies(m.pod)
+		}
+		c.sizes = append(c.sizes, size)
+	}
+	return c
 }
 
 // Count returns how many units like this one the nodes hold at most, and how many pods like its own.
@@ -25,7 +41,7 @@ func (c *Counter) Count(nodes []*model.NodeInfo) (units, pods int) {
 	for i, class := range c.classes {
 		fits, _ := class.capacity(class.fitter.Suitable(nodes), false, func(*model.NodeInfo) {})
 		pods += fits
-		if n := fits / len(class.members); i == 0 || n < units {
+		if n := fits / c.sizes[i]; i == 0 || n < units {
 			units = n
 		}
 	}

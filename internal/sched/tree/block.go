@@ -54,7 +54,7 @@ func (p *Placement) pods(t *model.Tree, unit *model.Unit, nodes []*model.NodeInf
 	attempt := placement.New(p.caches, p.tx, unit, options)
 	p.tried = true
 	made, reasons := attempt.Run()
-	p.left -= 1 + attempt.Searched()
+	p.charge(attempt)
 	if made == nil {
 		p.undecided = p.undecided || reasons.Code == reason.Undecided
 		p.note(t, "does not fit", reasons)

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -61,39 +62,61 @@ func (p *Placement) domainsOf(t *model.Tree, nodes []*model.NodeInfo) (list []*d
 	return list, all, ""
 }
 
+// unlimited is the number of groups that a domain may hold if they cannot be counted.
+const unlimited = math.MaxInt32
+
 // counterOf returns a function that counts how many groups like t some nodes hold at most. Only
-// pods that must be placed for t are counted. If t can be placed with one choice of groups or
-// another, none is excluded.
+// pods that must be placed for t are counted, those of groups that are alike once. What can be placed
+// with one choice of groups or pods or another is not counted.
 func (p *Placement) counterOf(t *model.Tree) func([]*model.NodeInfo) (units, pods int) {
-	needed := flat(p.state, p.unit, required(t), false)
-	if len(needed.Pods) == 0 {
-		return func(nodes []*model.NodeInfo) (units, pods int) { return len(nodes), len(nodes) }
+	var samples []*model.Tree
+	copies := map[string]int{} // of a sample
+	for _, leaf := range p.required(t) {
+		if !p.likeness.hasOneChoice(leaf) {
+			continue
+		}
+		signature := p.likeness.signature(leaf)
+		if copies[signature]++; copies[signature] == 1 {
+			samples = append(samples, leaf)
+		}
 	}
-	return placement.NewCounter(p.caches, p.tx, needed, p.options).Count
+	unit := *p.unit
+	unit.Pods = nil
+	weights := map[*model.Pod]int{}
+	for _, leaf := range samples {
+		pods := flat(p.state, p.unit, []*model.Tree{leaf}, false).Pods
+		unit.Pods = append(unit.Pods, pods...)
+		for _, pod := range pods {
+			weights[pod] = copies[p.likeness.signature(leaf)]
+		}
+	}
+	if len(unit.Pods) == 0 {
+		return func(nodes []*model.NodeInfo) (units, pods int) { return unlimited, len(nodes) }
+	}
+	weight := func(pod *model.Pod) int { return weights[pod] }
+	return placement.NewCounter(p.caches, p.tx, &unit, p.options, weight).Count
 }
 
-// required returns the PodGroups without which t cannot be placed.
-func required(t *model.Tree) []*model.Tree {
+// required returns PodGroups that t cannot be placed without, or without others like these.
+func (p *Placement) required(t *model.Tree) []*model.Tree {
 	switch {
 	case t.IsPlaced():
 		return nil
 	case t.Group != nil:
 		return []*model.Tree{t}
 	}
-	able := 0
-	for _, child := range t.Children {
-		if child.CanBePlaced() {
-			able++
-		}
-	}
-	if able > t.Min() {
-		return nil // some of them are, and it is not known which
+	able := slices.DeleteFunc(slices.Clone(t.Children), func(child *model.Tree) bool { return !child.CanBePlaced() })
+	differs := func(child *model.Tree) bool { return !p.likeness.alike(child, able[0]) }
+	switch {
+	case len(able) <= t.Min():
+	case slices.ContainsFunc(able, differs):
+		return nil // some of them are placed, and it is not known which
+	default:
+		able = able[:t.Min()]
 	}
 	var list []*model.Tree
-	for _, child := range t.Children {
-		if child.CanBePlaced() {
-			list = append(list, required(child)...)
-		}
+	for _, child := range able {
+		list = append(list, p.required(child)...)
 	}
 	return list
 }

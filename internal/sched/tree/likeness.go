@@ -3,7 +3,9 @@ package tree
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/allot-dev/allot/internal/model"
@@ -13,6 +15,23 @@ import (
 type likeness struct {
 	state *model.State
 	known map[*model.Tree]string
+	kinds map[*model.Tree]int // different pods of a PodGroup
+	// claims that differ from each other, of which the first ones are compared with others
+	claims []claimKind
+}
+
+// claimKind is what claims with equal requests have in common.
+type claimKind struct {
+	claim *model.Claim
+	text  string
+}
+
+// maxClaimKinds is with how many claims another one is compared. A comparison costs less than
+// encoding the claim.
+const maxClaimKinds = 8
+
+func newLikeness(state *model.State) likeness {
+	return likeness{state: state, known: map[*model.Tree]string{}, kinds: map[*model.Tree]int{}}
 }
 
 func (l *likeness) alike(a, b *model.Tree) bool { return l.signature(a) == l.signature(b) }
@@ -49,18 +68,26 @@ func (l *likeness) signature(t *model.Tree) string {
 	return text
 }
 
+// hasOneChoice reports whether it does not matter which of the pods of a PodGroup are placed: all
+// that wait are needed, or they are alike.
+func (l *likeness) hasOneChoice(leaf *model.Tree) bool {
+	l.signature(leaf)
+	kinds, counted := l.kinds[leaf]
+	return counted && kinds == 1 || leaf.Need() >= leaf.Census.Ready
+}
+
 // leafSignature describes a PodGroup by its pods. One with bound pods is like no other.
 func (l *likeness) leafSignature(t *model.Tree) string {
 	if t.Census.Bound > 0 {
 		return "bound " + t.Key().String()
 	}
 	pods := map[string]int{}
-	claims := map[model.Key]string{}
 	for _, pod := range l.state.Groups.Members(t.Group.Key) {
 		if pod.Ready() {
-			pods[l.podSignature(pod, claims)]++
+			pods[l.podSignature(t.Group, pod)]++
 		}
 	}
+	l.kinds[t] = len(pods)
 	counts, err := json.Marshal(pods) // sorted by key
 	if err != nil {
 		return t.Key().String()
@@ -68,33 +95,58 @@ func (l *likeness) leafSignature(t *model.Tree) string {
 	return fmt.Sprintf("%d %d %q %q %s", t.Min(), t.Need(), t.Topology(), t.Problem, counts)
 }
 
-// podSignature describes what decides where a pod can go. claims has the texts of claims that are
-// known.
-func (l *likeness) podSignature(pod *model.Pod, claims map[model.Key]string) string {
+// podSignature describes what decides where a pod can go.
+func (l *likeness) podSignature(group *model.Group, pod *model.Pod) string {
 	var b strings.Builder
 	b.WriteString(pod.Shape.ID)
 	if l.state.Terms.Any() || len(pod.Mounts) > 0 {
 		b.WriteString(" " + pod.Key.String()) // others may prefer or avoid it
 	}
 	for i := range pod.Claims {
-		key := model.Key{Namespace: pod.Key.Namespace, Name: pod.Claims[i].Claim}
-		if claims[key] == "" {
-			claims[key] = l.claimSignature(key)
-		}
-		fmt.Fprintf(&b, " %s %d", claims[key], len(pod.Claims[i].Containers))
+		b.WriteString(" ")
+		b.WriteString(l.claimSignature(group, pod, pod.Claims[i].Claim))
+		b.WriteString(" ")
+		b.WriteString(strconv.Itoa(len(pod.Claims[i].Containers)))
 	}
 	return b.String()
 }
 
-// claimSignature describes what a claim requests. One that has devices is like no other.
-func (l *likeness) claimSignature(key model.Key) string {
+// claimSignature describes what a claim of the pod, or of its group, requests. One that others use or
+// that has devices is like no other.
+func (l *likeness) claimSignature(group *model.Group, pod *model.Pod, name string) string {
+	key := model.Key{Namespace: pod.Key.Namespace, Name: name}
 	claim, ok := l.state.Claims.Get(key)
-	if !ok || claim.Allocation != nil || len(claim.Consumers) > 0 {
+	switch {
+	case !ok || claim.Allocation != nil || len(claim.Consumers) > 0:
 		return key.String()
+	case claim.Controller == pod.UID:
+		return "own " + l.requests(claim)
+	case claim.Controller == group.UID:
+		return "shared " + l.requests(claim)
 	}
-	text, err := json.Marshal([]any{claim.Requests, claim.Constraints, claim.ReservedFor})
+	return key.String()
+}
+
+// requests returns a text that is equal for claims that request the same.
+func (l *likeness) requests(claim *model.Claim) string {
+	for i := range l.claims {
+		if kind := &l.claims[i]; requestSame(kind.claim, claim) {
+			return kind.text
+		}
+	}
+	encoded, err := json.Marshal([]any{claim.Requests, claim.Constraints, claim.ReservedFor})
 	if err != nil {
-		return key.String()
+		return claim.Key.String()
 	}
-	return string(text)
+	text := string(encoded)
+	if len(l.claims) < maxClaimKinds {
+		l.claims = append(l.claims, claimKind{claim: claim, text: text})
+	}
+	return text
+}
+
+// requestSame reports whether two claims differ in nothing that decides which devices they get.
+func requestSame(a, b *model.Claim) bool {
+	return reflect.DeepEqual(a.Requests, b.Requests) && reflect.DeepEqual(a.Constraints, b.Constraints) &&
+		reflect.DeepEqual(a.ReservedFor, b.ReservedFor)
 }

@@ -13,7 +13,8 @@ import (
 // Placement is one attempt to place a tree of groups.
 type Placement struct {
 	given
-	left int // steps
+	left  int // steps of the search
+	spent int // steps of all attempts to place blocks, also of what placing them costs without a search
 	// joint means that domains are chosen first, and all pods are placed together when all have
 	// theirs: what is tried if placing one block after the other does not succeed.
 	joint     bool
@@ -55,7 +56,7 @@ func New(
 ) *Placement {
 	return &Placement{
 		given: given{caches: caches, tx: tx, state: state, unit: unit, options: options}, left: options.Steps,
-		likeness: likeness{state: state, known: map[*model.Tree]string{}},
+		likeness: newLikeness(state),
 	}
 }
 
@@ -69,6 +70,7 @@ func (p *Placement) Run() (*plan.Plan, *reason.Reasons) {
 	if conflict != "" {
 		return nil, p.reasons(reason.Unschedulable, conflict)
 	}
+	nodes = Common(nodes, p.options.Only)
 	start := p.tx.Mark()
 	found := p.place(root, nodes, run{}, func(run) bool {
 		p.result = p.merged()
@@ -95,7 +97,7 @@ func (p *Placement) placeTogether() bool {
 	unit.Min = max(1, len(unit.Pods))
 	attempt := placement.New(p.caches, p.tx, &unit, options)
 	made, reasons := attempt.Run()
-	p.left -= 1 + attempt.Searched()
+	p.charge(attempt)
 	if made == nil {
 		p.undecided = p.undecided || reasons.Code == reason.Undecided
 		return false
@@ -103,6 +105,36 @@ func (p *Placement) placeTogether() bool {
 	p.made = []*plan.Plan{made}
 	p.result = p.merged()
 	return true
+}
+
+// charge subtracts what an attempt has searched from the steps that are left.
+func (p *Placement) charge(attempt *placement.Placement) {
+	p.left -= 1 + attempt.Searched()
+	p.spent += 1 + attempt.Spent()
+}
+
+// Spent returns how many steps were spent.
+func (p *Placement) Spent() int { return p.spent + max(0, p.options.Steps-p.left) }
+
+// Common returns the nodes that are in both lists, each of which may be nil for all nodes.
+func Common(a, b []*model.NodeInfo) []*model.NodeInfo {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	in := make(map[*model.NodeInfo]bool, len(a))
+	for _, info := range a {
+		in[info] = true
+	}
+	common := []*model.NodeInfo{}
+	for _, info := range b {
+		if in[info] {
+			common = append(common, info)
+		}
+	}
+	return common
 }
 
 // Within returns the nodes to which a unit is restricted by pods of its tree that are bound, nil if
