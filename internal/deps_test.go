@@ -41,6 +41,7 @@ var edges = []struct{ from, to, why string }{
 
 	{"sched/preempt", "model", "victims are removed from the State"},
 	{"sched/preempt", "sched/nodefit", "what is free without victims is counted"},
+	{"sched/preempt", "sched/tree", "whether a tree can be placed without victims is tried"},
 	{"sched/preempt", "sched/placement", "whether victims are sufficient is tried"},
 	{"sched/preempt", "sched/reason", "it adds to the reasons why preemption does not help"},
 	{"sched/preempt", "sched/plan", "it returns where the unit is placed then"},

@@ -92,9 +92,9 @@ func (c *Committer) revert(ctx context.Context, plan *plan.Plan, written map[mod
 	}
 }
 
-// Binds writes the binds of a plan with written claims. If the server binds the pods of a gang as a
-// whole and refuses that, no pod is bound, and the result has the reason. Otherwise it has the
-// binds that failed, and nothing may be reverted: a bind may have been written although its
+// Binds writes the binds of a plan with written claims. If the server binds the pods of a gang or
+// tree as a whole and refuses that, no pod is bound, and the result has the reason. Otherwise it has
+// the binds that failed, and nothing may be reverted: a bind may have been written although its
 // response was lost, and the claim controller releases the claims of deleted pods.
 func (c *Committer) Binds(ctx context.Context, plan *plan.Plan) Result {
 	write := &placementWrite{c, plan}

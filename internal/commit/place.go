@@ -43,10 +43,11 @@ type placementWrite struct {
 	plan *plan.Plan
 }
 
-// possible reports whether the binds can be written as a whole: those of a gang, if the server can
-// do that. It fails only if ctx ends.
+// possible reports whether the binds can be written as a whole: those of a gang or of a tree of
+// groups, if the server can do that. It fails only if ctx ends.
 func (c *placementWrite) possible(ctx context.Context) (bool, error) {
-	if c.placements.api == nil || c.plan.MinCount == 0 || len(c.plan.Pods) < 2 {
+	together := c.plan.MinCount > 0 || c.plan.Unit.Tree
+	if c.placements.api == nil || !together || len(c.plan.Pods) < 2 {
 		return false, nil
 	}
 	s := &c.placements
@@ -179,5 +180,5 @@ func refusedPlacement(plan *plan.Plan, err error) error {
 	if apierrors.IsConflict(err) {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	return fmt.Errorf("bind the pods of PodGroup %s: %w", plan.Unit.Key, err)
+	return fmt.Errorf("bind the pods of %s: %w", plan.Unit, err)
 }

@@ -34,27 +34,31 @@ func Disruption(
 	switch {
 	case placed == 0:
 	case victims == placed:
-		return Disrupted(group, conditions, message, now)
+		return Disrupted(group.Generation, conditions, message, now)
 	case victims == 0 && isTrue(conditions, schedulingv1beta1.DisruptionTarget):
-		return setCondition(conditions, metav1.Condition{
-			Type: schedulingv1beta1.DisruptionTarget, Status: metav1.ConditionFalse, Reason: reasonRescheduled,
-			Message:            "pods were scheduled again",
-			ObservedGeneration: group.Generation, LastTransitionTime: now,
-		}, false)
+		return setCondition(conditions, rescheduled(group.Generation, now), false)
 	}
 	return conditions, false
 }
 
-// Disrupted returns the conditions of a group that is preempted as a whole, and whether they
-// changed.
+// Disrupted returns the conditions of a PodGroup or CompositePodGroup that is preempted as a whole,
+// and whether they changed.
 func Disrupted(
-	group *scheduling.PodGroup, conditions []metav1.Condition, message string, now metav1.Time,
+	generation int64, conditions []metav1.Condition, message string, now metav1.Time,
 ) ([]metav1.Condition, bool) {
 	return setCondition(slices.Clone(conditions), metav1.Condition{
 		Type: schedulingv1beta1.DisruptionTarget, Status: metav1.ConditionTrue,
 		Reason:  schedulingv1beta1.PodGroupReasonPreemptionByScheduler,
-		Message: message, ObservedGeneration: group.Generation, LastTransitionTime: now,
+		Message: message, ObservedGeneration: generation, LastTransitionTime: now,
 	}, false)
+}
+
+// rescheduled returns the condition of a group that was preempted and whose pods have nodes again.
+func rescheduled(generation int64, now metav1.Time) metav1.Condition {
+	return metav1.Condition{
+		Type: schedulingv1beta1.DisruptionTarget, Status: metav1.ConditionFalse, Reason: reasonRescheduled,
+		Message: "pods were scheduled again", ObservedGeneration: generation, LastTransitionTime: now,
+	}
 }
 
 // Victim reports whether a scheduler selected the pod as a preemption victim, and returns the

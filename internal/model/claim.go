@@ -25,6 +25,12 @@ func GroupConsumer(name string, uid types.UID) Consumer {
 	return Consumer{APIGroup: "scheduling.k8s.io", Resource: "podgroups", Name: name, UID: uid}
 }
 
+// CompositeConsumer returns the reference to a CompositePodGroup. A claim has it if that is its
+// spec.reservedFor.
+func CompositeConsumer(name string, uid types.UID) Consumer {
+	return Consumer{APIGroup: "scheduling.k8s.io", Resource: "compositepodgroups", Name: name, UID: uid}
+}
+
 // IsPodConsumer reports whether the consumer is a pod.
 func IsPodConsumer(c Consumer) bool { return c.APIGroup == "" && c.Resource == "pods" }
 

@@ -150,6 +150,24 @@ func (t *Tree) leaves(yield func(*Tree) bool) bool {
 	return true
 }
 
+// Composites yields the CompositePodGroups.
+func (t *Tree) Composites(yield func(*Composite) bool) { t.composites(yield) }
+
+func (t *Tree) composites(yield func(*Composite) bool) bool {
+	if t.Composite == nil {
+		return true
+	}
+	if !yield(t.Composite) {
+		return false
+	}
+	for _, child := range t.Children {
+		if !child.composites(yield) {
+			return false
+		}
+	}
+	return true
+}
+
 // Problems returns why children that are needed cannot be placed.
 func (t *Tree) Problems() []string {
 	switch {
@@ -218,6 +236,15 @@ func (s *State) Members(unit UnitKey) []*Pod {
 	return pods
 }
 
+// Groups returns the PodGroups of the tree.
+func (t *Tree) Groups() []*Group {
+	var groups []*Group
+	for leaf := range t.Leaves {
+		groups = append(groups, leaf.Group)
+	}
+	return groups
+}
+
 // Groups returns the PodGroups of the unit.
 func (u *Unit) Groups() []*Group {
 	switch {
@@ -226,11 +253,39 @@ func (u *Unit) Groups() []*Group {
 	case u.Tree == nil:
 		return nil
 	}
-	var groups []*Group
-	for leaf := range u.Tree.Leaves {
-		groups = append(groups, leaf.Group)
+	return u.Tree.Groups()
+}
+
+// GroupKeys returns the keys of the PodGroups of the unit.
+func (u *Unit) GroupKeys() []Key {
+	var keys []Key
+	for _, group := range u.Groups() {
+		keys = append(keys, group.Key)
 	}
-	return groups
+	return keys
+}
+
+// Topology returns the node label of which all pods of the unit must be in one domain, or "".
+func (u *Unit) Topology() string {
+	switch {
+	case u.Tree != nil:
+		return u.Tree.Topology()
+	case u.Group != nil:
+		return u.Group.Topology
+	}
+	return ""
+}
+
+// RootOf returns the topmost CompositePodGroup of a unit. It need not exist.
+func (s *State) RootOf(unit UnitKey) (root Key, ok bool) {
+	above := s.TreesAbove(unit)
+	switch {
+	case len(above) > 0:
+		return above[len(above)-1], true
+	case unit.Tree:
+		return unit.Key, true
+	}
+	return Key{}, false
 }
 
 // above returns a CompositePodGroup and those above it.
@@ -261,6 +316,30 @@ func (s *State) UnitsBelow(key Key) []UnitKey {
 		if unit := s.UnitOfGroup(leaf.Group.Key); !slices.Contains(units, unit) {
 			units = append(units, unit)
 		}
+	}
+	return units
+}
+
+// UnitOf returns the unit in which the pods of a group, or a pod, are placed now.
+func (s *State) UnitOf(key UnitKey) UnitKey {
+	if key.Group {
+		return s.UnitOfGroup(key.Key)
+	}
+	return key
+}
+
+// UnitsOf returns the units in which the pods of a group, a tree or a pod are placed now. A key that
+// was or will be one of a unit is included, so that a queue forgets it.
+func (s *State) UnitsOf(key UnitKey) []UnitKey {
+	units := []UnitKey{key}
+	switch {
+	case key.Group:
+		units = append(units, s.UnitOfGroup(key.Key))
+	case key.Tree:
+		units = append(units, s.UnitsBelow(key.Key)...)
+	}
+	if slices.Contains(units[1:], key) {
+		return units[1:]
 	}
 	return units
 }
@@ -296,11 +375,12 @@ func (s *State) treeUnit(key UnitKey) (*Unit, bool) {
 	return unit, true
 }
 
-// rankByRoot sets the position of a tree in the queue: by the priority and the age of its root.
+// rankByRoot sets the position in the queue of a unit that is, or is in, a tree: by the priority and
+// the age of the root.
 func (s *State) rankByRoot(unit *Unit) {
-	above := s.above(unit.Key.Key)
-	root, ok := s.Groups.Composites.Get(above[len(above)-1])
-	if !ok {
+	key, in := s.RootOf(unit.Key)
+	root, ok := s.Groups.Composites.Get(key)
+	if !in || !ok {
 		return
 	}
 	unit.Created = root.Created

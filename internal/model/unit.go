@@ -38,6 +38,7 @@ func (s *State) Unit(key UnitKey) (*Unit, bool) {
 		}
 	}
 	unit.rank()
+	s.rankByRoot(unit)
 	if group := entry.group; group != nil && group.Gang {
 		unit.Min = max(1, group.MinCount-entry.census.Bound)
 	}

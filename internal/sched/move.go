@@ -24,7 +24,8 @@ func (p *Placer) Elsewhere(
 		claims = append(claims, p.replace(pod)...)
 	}
 	if len(survivors) > 0 {
-		unit, _ = p.state.Unit(unit.Key)
+		// Without the survivors, it may be the unit's tree that is not placed.
+		unit, _ = p.state.Unit(p.state.UnitOf(unit.Key))
 	}
 	for _, key := range claims {
 		p.state.Claims.RemoveConsumers(key, func(model.Consumer) bool { return true })

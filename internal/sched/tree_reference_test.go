@@ -14,6 +14,7 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
 	"github.com/allot-dev/allot/internal/sched/plan"
+	"github.com/allot-dev/allot/internal/sched/preempt"
 )
 
 // The reference places a small tree in every possible way: each pod on each node, or on none.
@@ -23,6 +24,8 @@ type treeWorld struct {
 	nodes []*model.Node
 	root  *treeNode
 	pods  []*treePod
+	// others are pods of lower priority that are on nodes.
+	others []*treePod
 }
 
 // treeNode is a CompositePodGroup, or a PodGroup if it has pods.
@@ -74,13 +77,13 @@ func (w *treeWorld) drawComposite(r *rand.Rand, name string, level int) *treeNod
 
 func (w *treeWorld) drawGroup(r *rand.Rand, name string) *treeNode {
 	n := &treeNode{name: name, label: drawLabel(r)}
-	cpu := int64(1 + r.IntN(2))
 	pods := 1
 	if len(w.pods) < maxTreePods {
 		pods = 1 + r.IntN(2)
 	}
 	for i := range pods {
-		pod := &treePod{key: model.Key{Namespace: "default", Name: fmt.Sprint(name, "-p", i)}, cpu: cpu, node: -1}
+		key := model.Key{Namespace: "default", Name: fmt.Sprint(name, "-p", i)}
+		pod := &treePod{key: key, cpu: int64(1 + r.IntN(2)), node: -1}
 		n.pods, w.pods = append(n.pods, pod), append(w.pods, pod)
 	}
 	n.least = 1 + r.IntN(pods)
@@ -104,7 +107,9 @@ func (w *treeWorld) state(t *testing.T) *model.State {
 func (w *treeWorld) put(t *testing.T, s *model.State, n *treeNode, parent string) {
 	key := model.Key{Namespace: "default", Name: n.name}
 	if n.pods == nil {
-		s.Groups.Composites.Put(&model.Composite{Key: key, Parent: parent, Gang: true, MinGroups: n.least, Topology: n.label})
+		s.Groups.Composites.Put(&model.Composite{
+			Key: key, Parent: parent, Gang: true, MinGroups: n.least, Topology: n.label, Priority: ptr.To[int32](1),
+		})
 		for _, child := range n.children {
 			w.put(t, s, child, n.name)
 		}
@@ -112,17 +117,38 @@ func (w *treeWorld) put(t *testing.T, s *model.State, n *treeNode, parent string
 	}
 	s.Groups.Put(&model.Group{Key: key, Parent: parent, Gang: true, MinCount: n.least, Topology: n.label})
 	for _, p := range n.pods {
-		pod := &core.Pod{ObjectMeta: meta(p.key.Name)}
-		pod.Namespace = p.key.Namespace
-		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: ptr.To(n.name)}
-		pod.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{
-			Requests: corev1.ResourceList{corev1.ResourceCPU: *quantity.NewQuantity(p.cpu, quantity.DecimalSI)},
-		}}}
-		converted, err := model.PodFrom(pod, nil)
-		if err != nil {
-			t.Fatal(err)
+		w.putPod(t, s, p, &corev1.PodSchedulingGroup{PodGroupName: ptr.To(n.name)})
+	}
+}
+
+func (w *treeWorld) putPod(t *testing.T, s *model.State, p *treePod, group *corev1.PodSchedulingGroup) {
+	pod := &core.Pod{ObjectMeta: meta(p.key.Name)}
+	pod.Spec.SchedulingGroup = group
+	if p.node >= 0 {
+		pod.Spec.NodeName = w.nodes[p.node].Name
+	}
+	pod.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{corev1.ResourceCPU: *quantity.NewQuantity(p.cpu, quantity.DecimalSI)},
+	}}}
+	converted, err := model.PodFrom(pod, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Pods.Put(converted)
+}
+
+// occupy puts pods of lower priority on nodes.
+func (w *treeWorld) occupy(t *testing.T, r *rand.Rand, s *model.State) {
+	for node, free := range w.free() {
+		for free > 0 && r.IntN(4) > 0 {
+			other := &treePod{
+				key: model.Key{Namespace: "default", Name: fmt.Sprint("other-", len(w.others))},
+				cpu: 1 + r.Int64N(free), node: node,
+			}
+			free -= other.cpu
+			w.others = append(w.others, other)
+			w.putPod(t, s, other, nil)
 		}
-		s.Pods.Put(converted)
 	}
 }
 
@@ -152,6 +178,9 @@ func (w *treeWorld) free() []int64 {
 	free := make([]int64, len(w.nodes))
 	for i, node := range w.nodes {
 		free[i] = node.Allocatable[corev1.ResourceCPU] / thousandth
+	}
+	for _, p := range w.others {
+		free[p.node] -= p.cpu
 	}
 	return free
 }
@@ -241,4 +270,65 @@ func TestTreesAgainstReference(t *testing.T) {
 	if placed < int(worlds)/4 || placed > int(worlds)*9/10 {
 		t.Errorf("%d of %d trees are placed: the worlds do not tell good from bad", placed, worlds)
 	}
+}
+
+// TestTreesPreemptAgainstReference: a tree preempts if and only if it has places without all pods of
+// lower priority, and then it has, whole, without the victims, each of which is needed.
+func TestTreesPreemptAgainstReference(t *testing.T) {
+	worlds := uint64(2000)
+	if testing.Short() {
+		worlds = 200
+	}
+	preempted := 0
+	for seed := range worlds {
+		r := rand.New(rand.NewPCG(seed, 17))
+		w := drawTree(r)
+		state := w.state(t)
+		w.occupy(t, r, state)
+		placer := sched.NewPlacer(state, sched.DefaultSteps)
+		unit, _ := state.Unit(treeKey("root"))
+		if made, reasons := placer.Place(unit); made == nil && reasons.Code == sched.CodeUnschedulable {
+			result := placer.Preempt(unit, reasons, preempt.Input{})
+			if result != nil {
+				preempted++
+			}
+			if fault := w.preemption(result); fault != "" {
+				t.Errorf("seed %d: %s", seed, fault)
+			}
+		}
+	}
+	if preempted < int(worlds)/10 {
+		t.Errorf("%d of %d trees preempt: the worlds do not tell good from bad", preempted, worlds)
+	}
+}
+
+// preemption returns why the result of a preemption is not right, or "".
+func (w *treeWorld) preemption(result *preempt.Result) string {
+	others := w.others
+	defer func() { w.others = others }()
+	if result == nil {
+		if w.others = nil; w.feasible(0, w.free()) {
+			return "does not preempt, and there is a way"
+		}
+		return ""
+	}
+	victims := map[model.Key]bool{}
+	for _, v := range result.Victims {
+		for _, pod := range v.Pods {
+			victims[pod.Key] = true
+		}
+	}
+	stay := func(except model.Key) []*treePod {
+		return slices.DeleteFunc(slices.Clone(others), func(p *treePod) bool { return victims[p.key] && p.key != except })
+	}
+	w.others = stay(model.Key{})
+	if fault := w.sound(result.Plan); fault != "" {
+		return fault
+	}
+	for key := range victims {
+		if w.others = stay(key); w.feasible(0, w.free()) {
+			return "victim " + key.Name + " is not needed"
+		}
+	}
+	return ""
 }

@@ -25,6 +25,7 @@ type eviction struct {
 	preemptor preemptor
 	pods      []*model.Pod
 	groups    []*model.Group // that are evicted as a whole
+	trees     []*model.Tree  // that are evicted as a whole, with the groups below them
 	// relocation: the pods are the remaining members of the preemptor, which is placed as a whole
 	// elsewhere.
 	relocation bool
@@ -51,15 +52,19 @@ func evictionOf(unit *model.Unit, made *preempt.Result) *eviction {
 		name:      unit.Key.Key.Name,
 		priority:  unit.Priority,
 	}
-	if unit.Group != nil {
+	switch {
+	case unit.Group != nil:
 		e.preemptor.kind, e.preemptor.uid = "PodGroup", unit.Group.UID
-	} else {
+	case unit.Tree != nil:
+		e.preemptor.kind, e.preemptor.uid = "CompositePodGroup", unit.Tree.Composite.UID
+	default:
 		e.preemptor.uid = unit.Pods[0].UID
 	}
+	e.groups = made.Groups()
 	for i := range made.Victims {
 		v := &made.Victims[i]
-		if v.Whole != nil {
-			e.groups = append(e.groups, v.Whole)
+		if v.Tree != nil {
+			e.trees = append(e.trees, v.Tree)
 		}
 		for _, pod := range v.Pods {
 			e.add(pod)
@@ -109,6 +114,7 @@ const evictionWrites = 32
 type evictions struct {
 	pods      podWriter
 	podGroups groupWriter
+	trees     compositeWriter
 	evict     evictor
 	cache     cluster.PodCache
 	events    reconciler.Recorder
@@ -126,6 +132,13 @@ func (w *evictions) write(ctx context.Context, e *eviction) error {
 	for _, group := range e.groups {
 		if err == nil {
 			err = w.markGroup(ctx, group, w.message(e, group.Key.Namespace))
+		}
+	}
+	for _, tree := range e.trees {
+		for composite := range tree.Composites {
+			if err == nil {
+				err = w.markComposite(ctx, composite, w.message(e, composite.Key.Namespace))
+			}
 		}
 	}
 	if err != nil {
@@ -210,12 +223,12 @@ func (w *evictions) markSeen(ctx context.Context, pod *core.Pod, message string)
 
 // markGroup writes the condition of a PodGroup that is evicted as a whole, and emits an event.
 func (w *evictions) markGroup(ctx context.Context, chosen *model.Group, message string) error {
-	for attempt := 1; ; attempt++ {
+	return retryConflicts(func() error {
 		group, err := w.podGroups.ReadGroup(ctx, chosen.Key)
 		if err != nil || group == nil || group.UID != chosen.UID {
 			return err
 		}
-		conditions, changed := groups.Disrupted(group, group.Status.Conditions, message, metav1.NewTime(w.clock.Now()))
+		conditions, changed := groups.Disrupted(group.Generation, group.Status.Conditions, message, w.now())
 		if !changed {
 			return nil
 		}
@@ -223,9 +236,38 @@ func (w *evictions) markGroup(ctx context.Context, chosen *model.Group, message 
 		group.Status.Conditions = conditions
 		if err = w.podGroups.WriteGroup(ctx, group); err == nil {
 			w.events.Eventf(group, corev1.EventTypeNormal, "Preempted", "%s", message)
+		}
+		return err
+	})
+}
+
+// markComposite writes the condition of a CompositePodGroup that is evicted as a whole, and emits an
+// event.
+func (w *evictions) markComposite(ctx context.Context, chosen *model.Composite, message string) error {
+	return retryConflicts(func() error {
+		group, err := w.trees.ReadComposite(ctx, chosen.Key)
+		if err != nil || group == nil || group.UID != chosen.UID {
+			return err
+		}
+		conditions, changed := groups.Disrupted(group.Generation, group.Status.Conditions, message, w.now())
+		if !changed {
 			return nil
 		}
-		if !apierrors.IsConflict(err) || attempt == markAttempts {
+		group = group.DeepCopy()
+		group.Status.Conditions = conditions
+		if err = w.trees.WriteComposite(ctx, group); err == nil {
+			w.events.Eventf(group, corev1.EventTypeNormal, "Preempted", "%s", message)
+		}
+		return err
+	})
+}
+
+func (w *evictions) now() metav1.Time { return metav1.NewTime(w.clock.Now()) }
+
+// retryConflicts repeats a write of an object that others write, too.
+func retryConflicts(write func() error) error {
+	for attempt := 1; ; attempt++ {
+		if err := write(); !apierrors.IsConflict(err) || attempt == markAttempts {
 			return err
 		}
 	}

@@ -129,9 +129,12 @@ func (g *groupStatus) setNominated(
 	g.record(key, verdict{uid: uid, outcome: outcome, nominated: nominated})
 }
 
-// setVerdictForAll records the reason why none of the group's pods can be placed, for any policy.
-func (g *groupStatus) setVerdictForAll(key model.Key, uid types.UID, outcome groups.Outcome) {
-	g.record(key, verdict{uid: uid, outcome: outcome, all: true})
+// setVerdictForAll records the reason why none of the group's pods can be placed, for any policy, and
+// the nodes for which they are nominated.
+func (g *groupStatus) setVerdictForAll(
+	key model.Key, uid types.UID, outcome groups.Outcome, nominated map[model.Key]string,
+) {
+	g.record(key, verdict{uid: uid, outcome: outcome, all: true, nominated: nominated})
 }
 
 func (g *groupStatus) record(key model.Key, v verdict) {

@@ -34,7 +34,7 @@ func (s *Scheduler) preemptFor(ctx context.Context, entry queue.Entry, unit *mod
 	s.queue.Wake(s.state.Nominations.Put(made.Nomination(s.state)))
 	switch {
 	case len(made.Victims) > 0:
-		s.meter.Preempted(kindOf(unit.Key), made.Pods(), made.Groups())
+		s.meter.Preempted(kindOf(unit.Key), made.Pods(), len(made.Groups()))
 		s.status.reportPreempting(unit, made)
 		s.evictFor(ctx, unit.Key, evictionOf(unit, made))
 	case s.free(ctx, unit.Key, s.usage.NotInUse(reclaimed(made), nil)):
@@ -139,8 +139,13 @@ func (s *Scheduler) finishEviction(ctx context.Context, pod *model.Pod) {
 	for _, other := range preempt.EvictedWith(s.state, pod) {
 		e.add(other)
 	}
-	if group, ok := s.state.Groups.Get(pod.GroupKey()); ok && pod.Group != "" && len(e.pods) > 1 {
-		e.groups = append(e.groups, group)
+	switch tree, ok := preempt.TreeOf(s.state, pod); {
+	case ok:
+		e.trees, e.groups = []*model.Tree{tree}, tree.Groups()
+	case pod.Group != "" && len(e.pods) > 1:
+		if group, ok := s.state.Groups.Get(pod.GroupKey()); ok {
+			e.groups = append(e.groups, group)
+		}
 	}
 	s.startEviction(ctx, e, func() {
 		s.after(lastRetry, func() []model.Topic { return []model.Topic{{Kind: model.TopicPod, Key: pod.Key}} })

@@ -83,9 +83,10 @@ func (r *reporter) reportTree(unit *model.Unit, reasons *sched.Reasons, message 
 	if reasons.Code == sched.CodeUndecided {
 		outcome = groups.SchedulerError(message)
 	}
+	nominated := r.nominatedNodes(unit)
 	for leaf := range unit.Tree.Leaves {
 		if !leaf.IsPlaced() {
-			r.groups.setVerdictForAll(leaf.Group.Key, leaf.Group.UID, outcome)
+			r.groups.setVerdictForAll(leaf.Group.Key, leaf.Group.UID, outcome, nominated)
 		}
 	}
 	r.trees.setVerdict(unit.Key.Key, outcome)
@@ -154,7 +155,7 @@ func (r *reporter) quarantineNote(reasons *sched.Reasons) string {
 // reportGated reports for a group and all its waiting pods that scheduling gates hold them.
 func (r *reporter) reportGated(group *model.Group) {
 	r.groups.setVerdictForAll(group.Key, group.UID,
-		groups.Unschedulable(reason.GatedBy(r.state.Groups.Members(group.Key))))
+		groups.Unschedulable(reason.GatedBy(r.state.Groups.Members(group.Key))), nil)
 }
 
 // reportDivided reports which members of a gang below its minCount belong to another scheduler
@@ -285,12 +286,20 @@ func (r *reporter) reportPreempting(unit *model.Unit, made *preempt.Result) {
 		message += " (" + names + ")"
 	}
 	message += "; waiting for them to terminate"
-	if group, ok := r.groups.podGroups.Get(unit.Key.Key.Namespace, unit.Key.Key.Name); ok && unit.Key.Group {
-		r.events.Eventf(group, corev1.EventTypeNormal, "Preempting", "%s", message)
-		return
-	}
-	if pod, ok := r.feed.Pod(unit.Key.Key); ok {
-		r.events.Eventf(pod, corev1.EventTypeNormal, "Preempting", "%s", message)
+	key := unit.Key.Key
+	switch {
+	case unit.Key.Group:
+		if group, ok := r.groups.podGroups.Get(key.Namespace, key.Name); ok {
+			r.events.Eventf(group, corev1.EventTypeNormal, "Preempting", "%s", message)
+		}
+	case unit.Key.Tree:
+		if tree, ok := r.trees.composites.Get(key.Namespace, key.Name); ok {
+			r.events.Eventf(tree, corev1.EventTypeNormal, "Preempting", "%s", message)
+		}
+	default:
+		if pod, ok := r.feed.Pod(key); ok {
+			r.events.Eventf(pod, corev1.EventTypeNormal, "Preempting", "%s", message)
+		}
 	}
 }
 
@@ -306,6 +315,8 @@ func namesOf(namespace string, made *preempt.Result) string {
 		case v.Pods[0].Key.Namespace != namespace:
 		case v.Whole != nil:
 			names = append(names, "all of PodGroup "+v.Whole.Key.Name)
+		case v.Tree != nil:
+			names = append(names, "all of CompositePodGroup "+v.Tree.Key().Name)
 		default:
 			names = append(names, v.Pods[0].Key.Name)
 		}

@@ -132,8 +132,8 @@ func newScheduler(p parts) (*Scheduler, error) {
 		deleted:    &deletedClaims{loop: l, claims: map[model.Key]bool{}},
 		repairs:    &repairer{loop: l, pods: p.pods, cache: p.caches.Pods, evict: p.evict, suspects: map[model.Key]bool{}},
 		evictions: &evictions{
-			pods: p.pods, podGroups: p.groups, evict: p.evict, cache: p.caches.Pods, events: p.events, clock: p.clock,
-			name: p.opts.Name,
+			pods: p.pods, podGroups: p.groups, trees: p.composites, evict: p.evict, cache: p.caches.Pods, events: p.events,
+			clock: p.clock, name: p.opts.Name,
 		},
 	}, nil
 }
@@ -189,7 +189,7 @@ func (s *Scheduler) applyEvents(ctx context.Context) {
 			continue
 		}
 		offered[key] = true
-		for _, unit := range s.unitsOf(key) {
+		for _, unit := range s.state.UnitsOf(key) {
 			if unit == key || !offered[unit] {
 				offered[unit] = true
 				s.enqueueUnit(unit)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/groups"
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/preempt"
 )
 
 // treeStatus writes the conditions of CompositePodGroups. The loop finds out what they are, from the
@@ -34,10 +36,13 @@ type treeStatus struct {
 type treeOutcome struct {
 	uid     string
 	outcome groups.Outcome
+	placed  bool // enough pods have nodes, and none is to be evicted
 }
 
 // compositeWriter writes the status of a CompositePodGroup. One that does not exist is not an error.
 type compositeWriter interface {
+	// ReadComposite returns the CompositePodGroup from the API, or nil if it does not exist.
+	ReadComposite(ctx context.Context, key model.Key) (*schedulingv1alpha3.CompositePodGroup, error)
 	WriteComposite(ctx context.Context, group *schedulingv1alpha3.CompositePodGroup) error
 }
 
@@ -106,7 +111,8 @@ func (t *treeStatus) evaluate(state *model.State, key model.Key) {
 		delete(t.verdicts, key)
 		return
 	}
-	outcome := outcomeOf(state.Tree(key))
+	tree := state.Tree(key)
+	outcome := outcomeOf(tree)
 	for _, above := range append([]model.Key{key}, state.TreesAbove(model.UnitKey{Tree: true, Key: key})...) {
 		if verdict, ok := t.verdicts[above]; ok && !outcome.Scheduled {
 			outcome = outcome.Because(verdict)
@@ -114,10 +120,20 @@ func (t *treeStatus) evaluate(state *model.State, key model.Key) {
 		}
 	}
 	now := treeOutcome{uid: string(c.UID), outcome: outcome}
+	if t.isDisrupted(key) {
+		members := state.Members(model.UnitKey{Tree: true, Key: key})
+		now.placed = tree.IsPlaced() && !slices.ContainsFunc(members, preempt.IsVictim)
+	}
 	if t.outcomes[key] != now {
 		t.outcomes[key] = now
 		t.queue.AddAfter(key, settle)
 	}
+}
+
+// isDisrupted reports whether the API shows that a CompositePodGroup was preempted.
+func (t *treeStatus) isDisrupted(key model.Key) bool {
+	group, ok := t.composites.Get(key.Namespace, key.Name)
+	return ok && meta.IsStatusConditionTrue(group.Status.Conditions, schedulingv1alpha3.DisruptionTarget)
 }
 
 // outcomeOf returns the outcome of a CompositePodGroup by the conditions of its children: what the
@@ -183,7 +199,7 @@ func (t *treeStatus) reconcile(ctx context.Context, key model.Key) error {
 	if !ok || !known || string(group.UID) != last.uid {
 		return nil
 	}
-	conditions, changed := groups.TreeConditions(group, last.outcome, metav1.NewTime(t.clock.Now()))
+	conditions, changed := groups.TreeConditions(group, last.outcome, last.placed, metav1.NewTime(t.clock.Now()))
 	if !changed {
 		return nil
 	}

@@ -206,6 +206,7 @@ func (s *Scheduler) committed(plan *plan.Plan, result commit.Result, halfBound b
 	switch {
 	case plan.Unit.Tree:
 		s.status.clearVerdicts(plan.Unit)
+		s.status.trees.report(s.state, s.state.Tree(plan.Unit.Key)) // it may have been preempted before
 		s.release(plan.Unit)
 		return nil
 	case !plan.Unit.Group:

@@ -56,26 +56,10 @@ func (q *unitQueue) unitOf(topic model.Topic) (model.UnitKey, bool) {
 	return model.UnitKey{}, false
 }
 
-// unitsOf returns the units in which the pods of a group, a tree or a pod are placed now. A key that
-// was or will be one of a unit is included, so that the queue forgets it.
-func (q *unitQueue) unitsOf(key model.UnitKey) []model.UnitKey {
-	units := []model.UnitKey{key}
-	switch {
-	case key.Group:
-		units = append(units, q.state.UnitOfGroup(key.Key))
-	case key.Tree:
-		units = append(units, q.state.UnitsBelow(key.Key)...)
-	}
-	if slices.Contains(units[1:], key) {
-		return units[1:]
-	}
-	return units
-}
-
 // enqueue puts the units of a key into the queue if they have something to place, and forgets them
 // otherwise.
 func (q *unitQueue) enqueue(key model.UnitKey) {
-	for _, unit := range q.unitsOf(key) {
+	for _, unit := range q.state.UnitsOf(key) {
 		q.enqueueUnit(unit)
 	}
 }

@@ -59,6 +59,11 @@ func (w writer) WriteComposite(ctx context.Context, group *schedulingv1alpha3.Co
 	return nil
 }
 
+func (w writer) ReadComposite(ctx context.Context, key model.Key) (*schedulingv1alpha3.CompositePodGroup, error) {
+	group, err := w.set.CompositePodGroups(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	return ignoreNotFound(group, err, "compositepodgroup", key)
+}
+
 func (w writer) ReadGroup(ctx context.Context, key model.Key) (*scheduling.PodGroup, error) {
 	group, err := w.set.PodGroups(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	return ignoreNotFound(group, err, "podgroup", key)

@@ -120,7 +120,7 @@ func claimControllers() []part {
 			allow("update patch", groupScheduling, "podgroups/status"),
 			// Other consumers are read to determine whether they exist; kinds that cannot be read
 			// are skipped.
-			allow("get", "apps", "*"), allow("get", "batch", "*"),
+			allow("get", "apps", "*"), allow("get", "batch", "*"), allow("get", groupScheduling, "compositepodgroups"),
 		),
 		controller("podgroup-protection-controller",
 			allow("get list watch update patch", groupScheduling, "podgroups"),

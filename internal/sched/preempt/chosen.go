@@ -25,6 +25,18 @@ func EvictedWith(state *model.State, pod *model.Pod) []*model.Pod {
 	return chosenPods(group, pods, IsVictim)
 }
 
+// TreeOf returns the tree of groups that is evicted as a whole with the pod.
+func TreeOf(state *model.State, pod *model.Pod) (*model.Tree, bool) {
+	if pod.Group == "" {
+		return nil, false
+	}
+	root, ok := wholeTree(state, pod.GroupKey())
+	if !ok {
+		return nil, false
+	}
+	return state.Tree(root), true
+}
+
 // runningPods returns the pods of a group that are on nodes and not being deleted, and whether none
 // is being bound.
 func runningPods(state *model.State, group model.Key) (pods []*model.Pod, settled bool) {

@@ -6,6 +6,7 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/placement"
 	"github.com/allot-dev/allot/internal/sched/reason"
+	"github.com/allot-dev/allot/internal/sched/tree"
 )
 
 // stepsShare is the limit of the search for victims, as a multiple of the steps of a placement.
@@ -32,12 +33,6 @@ func (e *Evaluator) Preempt(unit *model.Unit, reasons *reason.Reasons, in Input)
 	if !unplaced || unit.HalfBound || len(unit.Pods) == 0 {
 		return nil
 	}
-	if unit.Tree != nil || len(e.state.PinsAbove(unit)) > 0 {
-		if e.state.Pods.HasLowerPriority(unit.Priority) {
-			reasons.Preemption = &reason.PreemptionResult{Tree: true}
-		}
-		return nil
-	}
 	switch below := e.state.Pods.HasLowerPriority(unit.Priority); {
 	case unit.NeverPreempts && below:
 		reasons.Preemption = &reason.PreemptionResult{Never: true}
@@ -58,6 +53,10 @@ func (e *Evaluator) Preempt(unit *model.Unit, reasons *reason.Reasons, in Input)
 
 // search searches for victims among pods of lower priority.
 func (e *Evaluator) search(unit *model.Unit, reasons *reason.Reasons, in Input) *Result {
+	within, conflict := tree.Within(e.state, unit)
+	if conflict != "" {
+		return nil // evicting pods does not bring those of the tree together
+	}
 	tx := e.state.Begin()
 	defer tx.Undo()
 	e.state.Nominations.RemoveNonBinding(unit)
@@ -74,7 +73,7 @@ func (e *Evaluator) search(unit *model.Unit, reasons *reason.Reasons, in Input) 
 	options := e.options
 	options.Steps, options.Quiet = reasons.Limit, true
 	p := &preemptor{
-		caches: e.caches, options: options, trial: trial, unit: unit, pool: pool,
+		caches: e.caches, options: options, trial: trial, unit: unit, within: within, pool: pool,
 		budgets: newBudgets(e.state), left: stepsShare * reasons.Limit,
 	}
 	result := p.run()

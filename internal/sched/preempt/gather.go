@@ -1,7 +1,6 @@
 package preempt
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -103,9 +102,11 @@ func (g *gatherer) addPods() (terminating []*model.Pod) {
 	}
 	trees := map[model.Key]bool{}
 	for key := range groups {
-		if root, ok := wholeTree(state, key); ok {
+		switch root, whole := wholeTree(state, key); {
+		case g.isOwn(key):
+		case whole:
 			trees[root] = true
-		} else {
+		default:
 			terminating = append(terminating, g.addGroup(key)...)
 		}
 	}
@@ -113,6 +114,13 @@ func (g *gatherer) addPods() (terminating []*model.Pod) {
 		terminating = append(terminating, g.addTree(key)...)
 	}
 	return terminating
+}
+
+// isOwn reports whether a group is in the unit's tree, of which no part is evicted for another.
+func (g *gatherer) isOwn(group model.Key) bool {
+	root, ok := g.trial.state.RootOf(g.unit.Key)
+	own, in := g.trial.state.RootOf(model.UnitKey{Group: true, Key: group})
+	return ok && in && root == own
 }
 
 // isTerminating reports whether a pod is about to be deleted. A pod that has been overdue for long
@@ -158,7 +166,8 @@ func (g *gatherer) addGroup(key model.Key) (terminating []*model.Pod) {
 	if terminating = chosenPods(group, pods, g.isChosen); len(terminating) > 0 {
 		pods = slices.DeleteFunc(slices.Clone(pods), func(pod *model.Pod) bool { return slices.Contains(terminating, pod) })
 	}
-	gangMin, priority := 0, groupPriority(group, pods)
+	unit := model.UnitKey{Group: true, Key: key}
+	gangMin, priority := 0, groupPriority(g.trial.state, unit, pods)
 	if group != nil && group.Gang {
 		gangMin = group.MinCount
 	}
@@ -178,36 +187,24 @@ func (g *gatherer) addGroup(key model.Key) (terminating []*model.Pod) {
 	default:
 		for _, pod := range pods {
 			one := []*model.Pod{pod}
-			g.add(&victim{key: pod.Key, group: key, priority: groupPriority(group, one), pods: one})
+			g.add(&victim{key: pod.Key, group: key, priority: groupPriority(g.trial.state, unit, one), pods: one})
 		}
 	}
 	return terminating
-}
-
-// groupPriority returns the priority of a group, which is that of its most important pod if it has
-// none itself. group may be nil.
-func groupPriority(group *model.Group, pods []*model.Pod) int32 {
-	if group != nil && group.Priority != nil {
-		return *group.Priority
-	}
-	priority := int32(math.MinInt32)
-	for _, pod := range pods {
-		priority = max(priority, pod.Priority)
-	}
-	return priority
 }
 
 // addIdleGroups adds groups that run no pod and keep devices for later ones: no pod has to be
 // evicted.
 func (g *gatherer) addIdleGroups() {
 	state := g.trial.state
+	own := g.unit.GroupKeys()
 	idle := map[model.Key][]model.Key{}
 	state.Claims.Each(func(claim *model.Claim) bool {
 		if claim.Allocation == nil || len(claim.Consumers) != 1 || !isGroup(claim.Consumers[0]) || claim.Deleting {
 			return true
 		}
 		group := model.Key{Namespace: claim.Key.Namespace, Name: claim.Consumers[0].Name}
-		if g.trial.isEmpty(group) && !(g.unit.Key.Group && g.unit.Key.Key == group) {
+		if g.trial.isEmpty(model.UnitKey{Group: true, Key: group}) && !slices.Contains(own, group) {
 			idle[group] = append(idle[group], claim.Key)
 		}
 		return true
@@ -231,7 +228,7 @@ func idlePriority(state *model.State, group *model.Group) int32 {
 	if group.Priority != nil {
 		return *group.Priority
 	}
-	unit, ok := state.Unit(model.UnitKey{Group: true, Key: group.Key})
+	unit, ok := state.Unit(state.UnitOfGroup(group.Key))
 	if !ok {
 		return 0
 	}

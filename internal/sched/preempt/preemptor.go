@@ -4,6 +4,7 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/placement"
 	"github.com/allot-dev/allot/internal/sched/plan"
+	"github.com/allot-dev/allot/internal/sched/tree"
 )
 
 // preemptor searches for a set of victims for one unit. Pods and claims that terminate already are
@@ -13,6 +14,7 @@ type preemptor struct {
 	options placement.Options // of each attempt
 	trial   *trial
 	unit    *model.Unit
+	within  []*model.NodeInfo // where the other pods of the unit's tree restrict it to; nil means all
 	pool    *victimPool
 	budgets *budgets
 	left    int // steps of all attempts together
@@ -29,13 +31,24 @@ func (p *preemptor) tryWithout(unit *model.Unit, nodes []*model.NodeInfo, victim
 	}
 	p.left -= p.trial.remove(victims)
 	start := p.trial.tx.Mark()
+	made, spent := p.place(unit, tree.Common(p.within, nodes))
+	p.trial.tx.UndoTo(start)
+	p.left -= spent + 1
+	return made
+}
+
+// place places the unit on some nodes, nil for all. It returns the steps that were spent.
+func (p *preemptor) place(unit *model.Unit, nodes []*model.NodeInfo) (made *plan.Plan, spent int) {
 	options := p.options
 	options.Only = nodes
+	if unit.Tree != nil {
+		attempt := tree.New(p.caches, p.trial.tx, p.trial.state, unit, options)
+		made, _ = attempt.Run()
+		return made, attempt.Spent()
+	}
 	attempt := placement.New(p.caches, p.trial.tx, unit, options)
-	made, _ := attempt.Run()
-	p.trial.tx.UndoTo(start)
-	p.left -= attempt.Spent() + 1
-	return made
+	made, _ = attempt.Run()
+	return made, attempt.Spent()
 }
 
 // lacksCapacity reports, without an attempt, whether the unit cannot be placed without these

@@ -28,6 +28,7 @@ type Result struct {
 // Victim is a pod or several pods to evict, or all pods of a group.
 type Victim struct {
 	Whole    *model.Group // the PodGroup, if it is evicted as a whole
+	Tree     *model.Tree  // the CompositePodGroup, if it is evicted as a whole
 	Priority int32
 	Pods     []*model.Pod // by name
 }
@@ -39,15 +40,18 @@ type Reclaim struct {
 	Consumers []model.Consumer
 }
 
-// Groups returns the number of PodGroups that are evicted as a whole.
-func (r *Result) Groups() int {
-	n := 0
+// Groups returns the PodGroups that are evicted as a whole.
+func (r *Result) Groups() []*model.Group {
+	var groups []*model.Group
 	for i := range r.Victims {
-		if r.Victims[i].Whole != nil {
-			n++
+		switch v := &r.Victims[i]; {
+		case v.Whole != nil:
+			groups = append(groups, v.Whole)
+		case v.Tree != nil:
+			groups = append(groups, v.Tree.Groups()...)
 		}
 	}
-	return n
+	return groups
 }
 
 // Pods returns the number of pods that are evicted.

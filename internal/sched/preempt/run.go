@@ -10,7 +10,7 @@ import (
 func (p *preemptor) run() *Result {
 	result := &Result{Unit: p.unit.Key, Priority: p.unit.Priority, Until: p.pool.until}
 	units := []*model.Unit{p.unit}
-	if p.unit.Min == 1 {
+	if p.unit.Min == 1 && p.unit.Tree == nil {
 		units = singlePods(p.unit)
 	}
 	var victims []*victim
@@ -82,6 +82,8 @@ func evictions(state *model.State, victims []*victim) []Victim {
 			if pods[0] == v.pods[0] { // the first of them represents all
 				list = append(list, Victim{Whole: group, Priority: v.priority, Pods: pods})
 			}
+		case v.tree != nil:
+			list = append(list, Victim{Tree: v.tree, Priority: v.priority, Pods: v.pods})
 		case v.whole:
 			list = append(list, Victim{Whole: group, Priority: v.priority, Pods: v.pods})
 		default:

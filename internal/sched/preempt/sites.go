@@ -11,10 +11,7 @@ import (
 // sites returns the sites for a unit, the most promising first: for one pod single nodes, for a
 // group that must be in one domain single domains, and otherwise all nodes.
 func (p *preemptor) sites(unit *model.Unit) []victimSite {
-	key := ""
-	if unit.Group != nil {
-		key = unit.Group.Topology
-	}
+	key := unit.Topology()
 	switch {
 	case len(unit.Pods) == 1:
 		return p.nodeSites(unit)
@@ -28,7 +25,7 @@ func (p *preemptor) sites(unit *model.Unit) []victimSite {
 // other than by holding devices.
 func (p *preemptor) dependsOnOtherSites(unit *model.Unit) bool {
 	if len(unit.Pods) > 1 {
-		return unit.Group.Topology != ""
+		return unit.Topology() != ""
 	}
 	state, pod := p.trial.state, unit.Pods[0]
 	return state.Terms.Any() || len(pod.Mounts) > 0 || placement.UsesClaims(state, pod)

@@ -28,7 +28,10 @@ func (g *gatherer) addTree(key model.Key) (terminating []*model.Pod) {
 		}
 	}
 	if len(pods) > 0 && settled {
-		g.add(&victim{key: key, whole: true, priority: treePriority(state, key, pods), pods: pods})
+		g.add(&victim{
+			key: key, tree: state.Tree(key), whole: true, pods: pods,
+			priority: groupPriority(state, model.UnitKey{Tree: true, Key: key}, pods),
+		})
 	}
 	return nil
 }
@@ -45,11 +48,16 @@ func runningInTree(state *model.State, key model.Key) (pods []*model.Pod, settle
 	return pods, settled
 }
 
-// treePriority returns the priority of a tree, which is that of its most important pod if it has
-// none itself.
-func treePriority(state *model.State, key model.Key, pods []*model.Pod) int32 {
-	if c, ok := state.Groups.Composites.Get(key); ok && c.Priority != nil {
-		return *c.Priority
+// groupPriority returns the priority of pods of a PodGroup or CompositePodGroup: that of the root of
+// its tree, otherwise its own, otherwise that of the most important pod.
+func groupPriority(state *model.State, unit model.UnitKey, pods []*model.Pod) int32 {
+	if root, ok := state.RootOf(unit); ok {
+		if c, known := state.Groups.Composites.Get(root); known && c.Priority != nil {
+			return *c.Priority
+		}
+	}
+	if group, ok := state.Groups.Get(unit.Key); ok && unit.Group && group.Priority != nil {
+		return *group.Priority
 	}
 	priority := int32(math.MinInt32)
 	for _, pod := range pods {

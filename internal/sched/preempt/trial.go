@@ -28,7 +28,7 @@ func (t *trial) reset() { t.tx.UndoTo(t.base) }
 func (t *trial) remove(victims []*victim) int {
 	t.reclaims = nil
 	victims = withGangs(victims)
-	steps, groups := 0, map[model.Key]bool{}
+	steps, groups := 0, map[model.Consumer]bool{}
 	var claims []model.Key
 	seen := map[model.Key]bool{} // all pods of a group may share one
 	add := func(claim model.Key) {
@@ -38,8 +38,8 @@ func (t *trial) remove(victims []*victim) int {
 		}
 	}
 	for _, v := range victims {
-		if v.isOfGroup() {
-			groups[v.group] = true
+		for _, group := range v.consumers(t.state) {
+			groups[group] = true
 		}
 		for _, claim := range v.claims {
 			add(claim)
@@ -60,7 +60,7 @@ func (t *trial) remove(victims []*victim) int {
 
 // release removes consumers from a claim that do not exist any more. If the unit needs devices, it
 // also removes those of these groups that have no pods left.
-func (t *trial) release(key model.Key, groups map[model.Key]bool) {
+func (t *trial) release(key model.Key, groups map[model.Consumer]bool) {
 	claim, ok := t.state.Claims.Get(key)
 	if !ok || claim.Allocation == nil {
 		return
@@ -70,8 +70,7 @@ func (t *trial) release(key model.Key, groups map[model.Key]bool) {
 		if t.isStale(key.Namespace, c) {
 			return true
 		}
-		group := model.Key{Namespace: key.Namespace, Name: c.Name}
-		reclaims := t.needsDevices && isGroup(c) && groups[group] && t.isEmpty(group)
+		reclaims := t.needsDevices && groups[c] && t.isEmpty(unitOf(key.Namespace, c))
 		reclaimed = reclaimed || reclaims
 		return reclaims
 	})
@@ -112,9 +111,15 @@ func (t *trial) isStale(namespace string, c model.Consumer) bool {
 	return false
 }
 
-// isEmpty reports whether no pod of the group is on a node.
-func (t *trial) isEmpty(group model.Key) bool {
-	return !slices.ContainsFunc(t.state.Groups.Members(group), (*model.Pod).Counts)
+// isEmpty reports whether no pod of the group or tree is on a node.
+func (t *trial) isEmpty(group model.UnitKey) bool {
+	return !slices.ContainsFunc(t.state.Members(group), (*model.Pod).Counts)
+}
+
+// unitOf returns the key of a consumer that is a PodGroup or a CompositePodGroup.
+func unitOf(namespace string, c model.Consumer) model.UnitKey {
+	key := model.Key{Namespace: namespace, Name: c.Name}
+	return model.UnitKey{Group: isGroup(c), Tree: !isGroup(c), Key: key}
 }
 
 func isGroup(c model.Consumer) bool {

@@ -12,15 +12,17 @@ import (
 //
 //   - a pod; also one of a group, unless one of the following holds;
 //   - all pods of a group that has the disruption mode All;
+//   - all pods of a tree of groups whose root, or another CompositePodGroup, is disrupted as a whole;
 //   - all pods of a gang that has no more than minCount: with one less it would be of no use. A
 //     gang that has more consists of single pods, but if too many of them are evicted, all are;
 //   - no pod, but the devices of a group that runs none.
 //
 // The priority is the group's, where it has one.
 type victim struct {
-	key      model.Key // of the pod, or the group
-	group    model.Key // whose pods or claims these are, if any
-	whole    bool      // all of the group
+	key      model.Key   // of the pod, or the group
+	group    model.Key   // whose pods or claims these are, if any
+	whole    bool        // all of the group
+	tree     *model.Tree // the CompositePodGroup whose pods these are, if it is evicted as a whole
 	priority int32
 	pods     []*model.Pod
 	claims   []model.Key // of a group that runs no pod
@@ -42,7 +44,26 @@ type gang struct {
 func (v *victim) holdsOnlyDevices() bool { return len(v.pods) == 0 }
 
 // isOfGroup reports whether the victim is a group, or a pod of one.
-func (v *victim) isOfGroup() bool { return v.group != model.Key{} }
+func (v *victim) isOfGroup() bool { return v.tree != nil || v.group != model.Key{} }
+
+// consumers returns the groups of the victim, whose claims may be reclaimed.
+func (v *victim) consumers(state *model.State) []model.Consumer {
+	if v.tree == nil {
+		group, ok := state.Groups.Get(v.group)
+		if !ok {
+			return nil
+		}
+		return []model.Consumer{model.GroupConsumer(group.Key.Name, group.UID)}
+	}
+	var list []model.Consumer
+	for _, group := range v.tree.Groups() {
+		list = append(list, model.GroupConsumer(group.Key.Name, group.UID))
+	}
+	for composite := range v.tree.Composites {
+		list = append(list, model.CompositeConsumer(composite.Key.Name, composite.UID))
+	}
+	return list
+}
 
 // isOn reports whether a pod of the victim is on one of the nodes.
 func (v *victim) isOn(nodes map[string]bool) bool {

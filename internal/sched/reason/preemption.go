@@ -5,7 +5,6 @@ import "fmt"
 // PreemptionResult is the result of preemption for a unit.
 type PreemptionResult struct {
 	Never     bool // the unit's preemptionPolicy
-	Tree      bool // trees of groups do not preempt
 	Pods      int  // of lower priority that would not be enough
 	Undecided bool // the search limit was reached
 	// Leaving are pods that are evicted. Waits is also set if none has to be, but some are about to
@@ -18,8 +17,6 @@ func (p *PreemptionResult) String() string {
 	switch {
 	case p.Never:
 		return "preemption: not eligible due to preemptionPolicy=Never"
-	case p.Tree:
-		return "preemption: not for trees of groups"
 	case p.Leaving > 0:
 		return fmt.Sprintf("preemption: waiting for %d lower-priority pod(s) to terminate", p.Leaving)
 	case p.Waits:

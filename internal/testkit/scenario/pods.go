@@ -85,7 +85,7 @@ func claimSpec(l *line) (*resource.ResourceClaimSpec, error) {
 		switch kind {
 		case "pods":
 			group = ""
-		case "podgroups":
+		case "podgroups", "compositepodgroups":
 			group = "scheduling.k8s.io"
 		}
 		spec.ReservedFor = &resourcev1.ResourceClaimConsumerReference{APIGroup: group, Resource: kind, Name: name, UID: "1"}

@@ -91,9 +91,12 @@ func printPreemption(p *preempt.Result) string {
 	}
 	for i := range p.Victims {
 		v := &p.Victims[i]
-		if v.Whole != nil {
+		switch {
+		case v.Whole != nil:
 			fmt.Fprintf(&b, "evict all of group %s (%d):", v.Whole.Key.Name, v.Priority)
-		} else {
+		case v.Tree != nil:
+			fmt.Fprintf(&b, "evict all of composite %s (%d):", v.Tree.Key().Name, v.Priority)
+		default:
 			fmt.Fprintf(&b, "evict (%d):", v.Priority)
 		}
 		for _, pod := range v.Pods {
