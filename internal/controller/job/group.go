@@ -12,9 +12,15 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// templateAnnotation on a Job names the Workload template for its PodGroup. On a Job with a
-// controller it means that the Workload belongs to that controller, and the PodGroup to the Job.
-const templateAnnotation = "scheduling.k8s.io/group-template-name"
+// Annotations of a Job.
+const (
+	// templateAnnotation names the Workload template for the Job's PodGroup. On a Job with a
+	// controller it means that the Workload belongs to that controller, and the PodGroup to the Job.
+	templateAnnotation = "scheduling.k8s.io/group-template-name"
+	// parentAnnotation names the CompositePodGroup of which the PodGroup is a child, if the Workload
+	// is not the Job's own.
+	parentAnnotation = "scheduling.k8s.io/parent-compositepodgroup"
+)
 
 // Grouping holds the existing Workloads and PodGroups of a Job.
 type Grouping struct {
@@ -139,8 +145,8 @@ func desiredSize(job *batch.Job, group *scheduling.PodGroup, g Grouping) *int32 
 		if ref == nil || ref.WorkloadName != w.Name {
 			continue
 		}
-		for i := range w.Spec.PodGroupTemplates {
-			if t := &w.Spec.PodGroupTemplates[i]; t.Name == ref.TemplateName {
+		for _, t := range templatesOf(w) {
+			if t.Name == ref.TemplateName {
 				return desiredSizeOf(job, w, t)
 			}
 		}
@@ -212,11 +218,11 @@ func choose(job *batch.Job, workloads []*scheduling.Workload) (workload *schedul
 
 // pick returns the template named by the Job, or the only one.
 func pick(job *batch.Job, workload *scheduling.Workload) (template *scheduling.PodGroupTemplate, why string) {
-	templates := workload.Spec.PodGroupTemplates
+	templates := templatesOf(workload)
 	name := job.Annotations[templateAnnotation]
-	for i := range templates {
-		if templates[i].Name == name || name == "" && len(templates) == 1 {
-			return &templates[i], ""
+	for _, t := range templates {
+		if t.Name == name || name == "" && len(templates) == 1 {
+			return t, ""
 		}
 	}
 	if name == "" {

@@ -26,6 +26,7 @@ import (
 //	job [name=j] [uid=u] [owner=JobSet/s] [deleting]   with the spec as YAML, which replaces the one there is
 //	annotate job=j key=k value=v
 //	workload name=w [for=Job/j] [controlled-by=uid]    with spec.podGroupTemplates as YAML
+//	workload … tree                                    with spec.compositePodGroupTemplates as YAML
 //	run [pods…]                all that have no node, or these, get one, run and are ready
 //	restarts count=2 pods…     of their container
 //	end [code=3] [condition=DisruptionTarget] pods…    their container ends
@@ -125,7 +126,11 @@ func doWorkload(t *testing.T, w *world, d *datadriven.TestData) {
 	d.MaybeScanArgs(t, "for", &target)
 	d.MaybeScanArgs(t, "controlled-by", &owner)
 	workload := &scheduling.Workload{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if err := yaml.UnmarshalStrict([]byte(d.Input), &workload.Spec.PodGroupTemplates); err != nil {
+	var templates any = &workload.Spec.PodGroupTemplates
+	if d.HasArg("tree") {
+		templates = &workload.Spec.CompositePodGroupTemplates
+	}
+	if err := yaml.UnmarshalStrict([]byte(d.Input), templates); err != nil {
 		d.Fatalf(t, "%v", err)
 	}
 	kind, of, _ := strings.Cut(target, "/")

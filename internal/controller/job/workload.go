@@ -99,12 +99,36 @@ func newPodGroup(
 	if gang := group.Spec.SchedulingPolicy.Gang; gang != nil {
 		gang.MinCount = gangSize(room, desiredSizeOf(job, workload, template))
 	}
+	if parent := job.Annotations[parentAnnotation]; parent != "" && !metav1.IsControlledBy(workload, job) {
+		group.Spec.ParentCompositePodGroupName = &parent
+	}
 	if metav1.IsControlledBy(workload, job) {
 		group.OwnerReferences = append(group.OwnerReferences, metav1.OwnerReference{
 			APIVersion: schedulingv1beta1.SchemeGroupVersion.String(), Kind: "Workload", Name: workload.Name, UID: workload.UID,
 		})
 	}
 	return group
+}
+
+// templatesOf returns the templates of PodGroups at all levels of a Workload. Each has a name of its
+// own.
+func templatesOf(workload *scheduling.Workload) []*scheduling.PodGroupTemplate {
+	var all []*scheduling.PodGroupTemplate
+	add := func(list []scheduling.PodGroupTemplate) {
+		for i := range list {
+			all = append(all, &list[i])
+		}
+	}
+	var descend func(list []scheduling.CompositePodGroupTemplate)
+	descend = func(list []scheduling.CompositePodGroupTemplate) {
+		for i := range list {
+			add(list[i].PodGroupTemplates)
+			descend(list[i].CompositePodGroupTemplates)
+		}
+	}
+	add(workload.Spec.PodGroupTemplates)
+	descend(workload.Spec.CompositePodGroupTemplates)
+	return all
 }
 
 // workloadKeys returns the index keys of a Workload, by its controllerRef.

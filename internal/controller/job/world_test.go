@@ -405,8 +405,12 @@ func (w *world) CreatePodGroup(_ context.Context, group *scheduling.PodGroup) (*
 		owners = append(owners, o.Kind+" "+o.Name)
 	}
 	s := group.Spec
+	parent := ""
+	if s.ParentCompositePodGroupName != nil {
+		parent = ", in CompositePodGroup " + *s.ParentCompositePodGroupName
+	}
 	w.say(
-		"create PodGroup %s of %s: %s, owners %s",
+		"create PodGroup %s of %s: %s, owners %s%s",
 		group.Name,
 		s.WorkloadRef.WorkloadName,
 		templateText(scheduling.PodGroupTemplate{
@@ -415,6 +419,7 @@ func (w *world) CreatePodGroup(_ context.Context, group *scheduling.PodGroup) (*
 			DisruptionMode: s.DisruptionMode, PriorityClassName: s.PriorityClassName,
 		}),
 		strings.Join(owners, ", "),
+		parent,
 	)
 	return group, nil
 }
