@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	resourcev1alpha3 "k8s.io/api/resource/v1alpha3"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,6 +49,8 @@ type Survey struct {
 	TaintRules schema.GroupVersion
 	// ClusterTemplates is set if ClusterResourceClaimTemplates of resource.k8s.io are served.
 	ClusterTemplates bool
+	// Composites is set if CompositePodGroups are served.
+	Composites bool
 	// Policies is the version of MutatingAdmissionPolicies; empty if none.
 	Policies string
 	// CSINodes is set if storage.k8s.io/v1 serves them and, after Narrow, if this process may read
@@ -126,6 +129,10 @@ func (l *surveyor) devices(ctx context.Context, s *Survey) (err error) {
 		return err
 	}
 	s.ClusterTemplates, err = l.has(ctx, resourcev1alpha3.SchemeGroupVersion, "clusterresourceclaimtemplates")
+	if err != nil {
+		return err
+	}
+	s.Composites, err = l.has(ctx, schedulingv1alpha3.SchemeGroupVersion, "compositepodgroups")
 	return err
 }
 

@@ -10,7 +10,9 @@ import (
 )
 
 // Kinds returns the kinds that can be explained, as a person writes them.
-func Kinds() []string { return []string{"pod", "podgroup", "job", "claim", "device", "node"} }
+func Kinds() []string {
+	return []string{"pod", "podgroup", "compositepodgroup", "job", "claim", "device", "node"}
+}
 
 // Explain explains an object of one of Kinds.
 func (e *Explainer) Explain(kind string, key model.Key) (*Report, error) {
@@ -19,6 +21,8 @@ func (e *Explainer) Explain(kind string, key model.Key) (*Report, error) {
 		return e.Pod(key)
 	case "podgroup":
 		return e.PodGroup(key)
+	case "compositepodgroup":
+		return e.CompositePodGroup(key)
 	case "job":
 		return e.Job(key)
 	case "claim":
@@ -39,6 +43,8 @@ func (e *Explainer) Names(kind, namespace string) []string {
 		return namesIn(namespace, o.Pods)
 	case "podgroup":
 		return namesIn(namespace, o.PodGroups)
+	case "compositepodgroup":
+		return namesIn(namespace, o.Composites)
 	case "job":
 		return namesIn(namespace, o.Jobs)
 	case "claim":

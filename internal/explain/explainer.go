@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -49,11 +50,12 @@ type Explainer struct {
 	reads  *alloc.Allocator // evaluates nothing; it knows what expressions read
 	states map[string]*view
 
-	pods    map[model.Key]*core.Pod
-	claims  map[model.Key]*resource.ResourceClaim
-	groups  map[model.Key]*scheduling.PodGroup
-	members map[model.Key][]*core.Pod // by PodGroup
-	users   map[model.Key][]*core.Pod // by claim
+	pods       map[model.Key]*core.Pod
+	claims     map[model.Key]*resource.ResourceClaim
+	groups     map[model.Key]*scheduling.PodGroup
+	composites map[model.Key]*schedulingv1alpha3.CompositePodGroup
+	members    map[model.Key][]*core.Pod // by PodGroup
+	users      map[model.Key][]*core.Pod // by claim
 }
 
 // view is the State of one scheduler.
@@ -71,7 +73,7 @@ func New(snap *snapshot.Snapshot) (*Explainer, error) {
 	o := &snap.Objects
 	e := &Explainer{
 		snap: snap, on: on, now: snap.Taken.Time, reads: alloc.New(), states: map[string]*view{},
-		pods: byKey(o.Pods), claims: byKey(o.Claims), groups: byKey(o.PodGroups),
+		pods: byKey(o.Pods), claims: byKey(o.Claims), groups: byKey(o.PodGroups), composites: byKey(o.Composites),
 		members: map[model.Key][]*core.Pod{}, users: map[model.Key][]*core.Pod{},
 	}
 	for _, pod := range o.Pods {

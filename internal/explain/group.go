@@ -43,6 +43,9 @@ func (e *Explainer) groupFacts(r *Report, group *scheduling.PodGroup, members []
 	} else if len(members) > 0 {
 		r.fact("Priority", priorityText(members[0]))
 	}
+	if parent := group.Spec.ParentCompositePodGroupName; parent != nil {
+		r.fact("Part of", "CompositePodGroup "+*parent)
+	}
 	r.fact("Controlled by", strings.TrimPrefix(e.owner(members), ", of "))
 	r.fact("Pods", podCounts(members))
 	for _, status := range group.Status.ResourceClaimStatuses {
@@ -130,7 +133,7 @@ func byPhase(pods []*core.Pod) (placed, waiting, gated []*core.Pod) {
 // whyWaiting explains why pods of one group or controller wait, by the first of them if each is
 // scheduled by itself.
 func (e *Explainer) whyWaiting(r *Report, waiting []*core.Pod, unit model.UnitKey) error {
-	if !unit.Group {
+	if !unit.Group && !unit.Tree {
 		unit = model.UnitKey{Key: keyOf(waiting[0])}
 		if name, ok := claims.GroupName(waiting[0]); ok {
 			unit = model.UnitKey{Group: true, Key: model.Key{Namespace: waiting[0].Namespace, Name: name}}
@@ -141,7 +144,7 @@ func (e *Explainer) whyWaiting(r *Report, waiting []*core.Pod, unit model.UnitKe
 		return err
 	}
 	a.explain(r, model.Key{})
-	if !unit.Group && len(waiting) > 1 {
+	if !unit.Group && !unit.Tree && len(waiting) > 1 {
 		r.Summary = fmt.Sprintf("%d pods wait, %s among them: %s", len(waiting), waiting[0].Name, r.Summary)
 	}
 	return nil

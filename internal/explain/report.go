@@ -37,6 +37,8 @@ type Report struct {
 	// is what allot would decide.
 	Recomputed bool   `json:"recomputed,omitempty"`
 	Facts      []Fact `json:"facts,omitempty"`
+	// Groups are the groups of a tree of groups, each before those below it.
+	Groups []GroupAnswer `json:"groups,omitempty"`
 	// Pods are the reasons of pods that wait; pods that wait for the same reason are together.
 	Pods []PodAnswer `json:"pods,omitempty"`
 	// Placement is why the pods are where they are.

@@ -36,6 +36,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		name := fmt.Sprintf("  %-*s ", factColumn, fact.Name)
 		t.paragraph(name, strings.Repeat(" ", factColumn+3), fact.Value)
 	}
+	t.groups(r.Groups)
 	for i := range r.Pods {
 		t.pods(&r.Pods[i], len(r.Pods) > 1)
 	}
@@ -80,6 +81,29 @@ func (t *text) paragraph(first, rest, words string) {
 		empty = false
 	}
 	t.line(line)
+}
+
+// maxGroups is how many groups of a tree are shown.
+const maxGroups = 24
+
+// groups writes a tree of groups, indented by level.
+func (t *text) groups(groups []GroupAnswer) {
+	if len(groups) == 0 {
+		return
+	}
+	t.heading("Groups")
+	for i := range groups[:min(len(groups), maxGroups)] {
+		g := &groups[i]
+		indent := strings.Repeat("  ", g.Level+1)
+		line := fmt.Sprintf("%s (%s): %s", g.Name, g.Policy, g.State)
+		if g.Problem != "" {
+			line += "; " + g.Problem
+		}
+		t.paragraph(indent, indent+"    ", line)
+	}
+	if more := len(groups) - maxGroups; more > 0 {
+		t.line(fmt.Sprintf("  and %d more", more))
+	}
 }
 
 func (t *text) pods(p *PodAnswer, several bool) {

@@ -30,11 +30,8 @@ func (e *Explainer) tryUnit(schedulerName string, key model.UnitKey) (*attempt, 
 	if err != nil {
 		return nil, err
 	}
+	key = v.state.UnitOf(key)
 	a := &attempt{Explainer: e, view: v, key: key}
-	if key.Group {
-		key = v.state.UnitOfGroup(key.Key)
-		a.key = key
-	}
 	unit, ok := v.state.Unit(key)
 	if !ok {
 		return a, nil
@@ -88,7 +85,7 @@ func (a *attempt) fits(r *Report, pod model.Key) {
 		}
 	}
 	subject := "it fits"
-	if a.key.Group && pod == (model.Key{}) {
+	if (a.key.Group || a.key.Tree) && pod == (model.Key{}) {
 		subject = count(len(a.plan.Pods), "pod") + " fit"
 	}
 	r.Summary = fmt.Sprintf("nothing stands in the way: %s on %s now, and the scheduler has not placed it yet", subject,
@@ -133,6 +130,8 @@ func (a *attempt) summary(r *Report, pod model.Key) string {
 	}
 	why := r.Pods[0].summary()
 	switch {
+	case a.key.Tree:
+		return a.reasons.Tree + "; " + podsText(r.Pods[0].Pods) + ": " + why
 	case !a.key.Group || a.reasons.Min <= 1:
 		return why
 	case pod == (model.Key{}):

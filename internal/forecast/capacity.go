@@ -108,7 +108,9 @@ func split(manifests []Manifest) (once, copied []Manifest) {
 type copier struct {
 	manifests []Manifest
 	groups    map[string]bool // names of the PodGroups among them
-	claims    map[string]bool // names of the ResourceClaims among them
+	// composites are the names of the CompositePodGroups among them.
+	composites map[string]bool
+	claims     map[string]bool // names of the ResourceClaims among them
 }
 
 // add creates a copy of the manifests and has it settle.

@@ -2,6 +2,7 @@ package forecast
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	batch "github.com/allot-dev/allot/api/batch/v1"
@@ -33,18 +34,20 @@ func podSpec(object client.Object) *core.PodSpec {
 // isCopied reports whether each copy of manifests has an object of this kind of its own.
 func isCopied(object client.Object) bool {
 	switch object.(type) {
-	case *scheduling.PodGroup, *resource.ResourceClaim:
+	case *scheduling.PodGroup, *schedulingv1alpha3.CompositePodGroup, *resource.ResourceClaim:
 		return true
 	}
 	return podSpec(object) != nil
 }
 
 func newCopier(manifests []Manifest) *copier {
-	c := &copier{manifests: manifests, groups: map[string]bool{}, claims: map[string]bool{}}
+	c := &copier{manifests: manifests, groups: map[string]bool{}, composites: map[string]bool{}, claims: map[string]bool{}}
 	for i := range manifests {
 		switch o := manifests[i].Object.(type) {
 		case *scheduling.PodGroup:
 			c.groups[o.Name] = true
+		case *schedulingv1alpha3.CompositePodGroup:
+			c.composites[o.Name] = true
 		case *resource.ResourceClaim:
 			c.claims[o.Name] = true
 		}
@@ -58,7 +61,10 @@ func (c *copier) rename(object client.Object, suffix string) {
 		object.SetName(object.GetName() + suffix)
 	}
 	switch o := object.(type) {
+	case *schedulingv1alpha3.CompositePodGroup:
+		o.Spec.ParentCompositePodGroupName = renamed(c.composites, o.Spec.ParentCompositePodGroupName, suffix)
 	case *scheduling.PodGroup:
+		o.Spec.ParentCompositePodGroupName = renamed(c.composites, o.Spec.ParentCompositePodGroupName, suffix)
 		for i := range o.Spec.ResourceClaims {
 			o.Spec.ResourceClaims[i].ResourceClaimName = renamed(c.claims, o.Spec.ResourceClaims[i].ResourceClaimName, suffix)
 		}

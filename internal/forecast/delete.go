@@ -9,6 +9,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	batch "github.com/allot-dev/allot/api/batch/v1"
@@ -37,6 +38,11 @@ func deletables() []deletable {
 		{[]string{"statefulset", "statefulsets", "sts"}, true, func() client.Object { return &apps.StatefulSet{} }},
 		{[]string{"daemonset", "daemonsets", "ds"}, true, func() client.Object { return &apps.DaemonSet{} }},
 		{[]string{"podgroup", "podgroups", "pg"}, true, func() client.Object { return &scheduling.PodGroup{} }},
+		{
+			[]string{"compositepodgroup", "compositepodgroups"},
+			true,
+			func() client.Object { return &schedulingv1alpha3.CompositePodGroup{} },
+		},
 		{[]string{"workload", "workloads"}, true, func() client.Object { return &scheduling.Workload{} }},
 		{
 			[]string{"resourceclaim", "resourceclaims", "claim"},

@@ -11,6 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -123,6 +124,8 @@ func (s *simulation) adjust(object client.Object) {
 		o.Spec.SchedulerName = schedulerName
 		o.Spec.Priority = cmp.Or(priority, o.Spec.Priority)
 	case *scheduling.PodGroup:
+		o.Spec.Priority = cmp.Or(priority, o.Spec.Priority)
+	case *schedulingv1alpha3.CompositePodGroup:
 		o.Spec.Priority = cmp.Or(priority, o.Spec.Priority)
 	}
 }

@@ -42,6 +42,8 @@ func (s *simulation) applyChanges() {
 		switch topic.Kind {
 		case model.TopicMembers, model.TopicGroup:
 			key.Group = true
+		case model.TopicTree:
+			key.Tree = true
 		case model.TopicPod:
 			if pod, ok := s.world.State.Pods.Get(topic.Key); ok {
 				key = pod.UnitKey()
@@ -56,14 +58,16 @@ func (s *simulation) applyChanges() {
 	}
 }
 
-// enqueue queues a unit if it has something to place.
+// enqueue queues the units of a key that have something to place.
 func (s *simulation) enqueue(key model.UnitKey) {
-	if unit, ok := s.world.State.Unit(key); ok {
-		s.queue.Add(queue.EntryOf(unit))
-		return
+	for _, key := range s.world.State.UnitsOf(key) {
+		if unit, ok := s.world.State.Unit(key); ok {
+			s.queue.Add(queue.EntryOf(unit))
+			continue
+		}
+		s.queue.Remove(key)
+		s.queue.Wake(s.world.State.Nominations.Delete(key))
 	}
-	s.queue.Remove(key)
-	s.queue.Wake(s.world.State.Nominations.Delete(key))
 }
 
 // try places one unit, preempts for it, or parks it. It reports whether anything changed.
@@ -153,8 +157,11 @@ func (s *simulation) waitForVictims(entry queue.Entry, reasons *sched.Reasons) b
 }
 
 func unitText(key model.UnitKey) string {
-	if key.Group {
+	switch {
+	case key.Group:
 		return "PodGroup " + key.Key.String()
+	case key.Tree:
+		return "CompositePodGroup " + key.Key.String()
 	}
 	return "pod " + key.Key.String()
 }

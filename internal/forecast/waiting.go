@@ -20,7 +20,8 @@ func (d *difference) addWaits(p *Plan, snap *snapshot.Snapshot) error {
 	units := map[model.UnitKey][]*core.Pod{}
 	for _, pod := range d.world.Pods.List() {
 		if pod.Spec.NodeName == "" && !pod.Finished() && pod.DeletionTimestamp == nil {
-			units[unitOf(pod)] = append(units[unitOf(pod)], pod)
+			key := d.world.State.UnitOf(unitOf(pod))
+			units[key] = append(units[key], pod)
 		}
 	}
 	var waits []Waiting
@@ -72,8 +73,10 @@ func compareBools(a, b bool) int {
 // explain adds why the pods wait.
 func (w *Waiting) explain(e *explain.Explainer) error {
 	kind, key := "pod", w.first
-	if name, ok := strings.CutPrefix(w.Subject, "PodGroup "+key.Namespace+"/"); ok {
-		kind, key.Name = "podgroup", name
+	for _, group := range []string{"PodGroup", "CompositePodGroup"} {
+		if name, ok := strings.CutPrefix(w.Subject, group+" "+key.Namespace+"/"); ok {
+			kind, key.Name = strings.ToLower(group), name
+		}
 	}
 	report, err := e.Explain(kind, key)
 	if err != nil {

@@ -78,6 +78,8 @@ func (s *Snapshot) World(schedulerName string) (*World, error) {
 	}
 	if w.Composites.Len() > 0 { // they are served only if the feature is on
 		w.Features = on.With(features.CompositePodGroup)
+	}
+	if w.Features.On(features.CompositePodGroup) {
 		caches.Features, caches.Composites = w.Features, w.Composites
 	}
 	if w.CSINodes.Len() > 0 {
@@ -180,7 +182,8 @@ func (w *World) Snapshot(of *Snapshot) *Snapshot {
 	s.Objects = Objects{
 		Nodes: w.Nodes.List(), Namespaces: w.Namespaces.List(), Pods: w.Pods.List(),
 		Workloads: w.Workloads.List(), PodGroups: w.PodGroups.List(), PriorityClasses: w.PriorityClasses.List(),
-		Claims: w.Claims.List(), Templates: w.Templates.List(), ClusterTemplates: w.ClusterTemplates.List(),
+		Composites: w.Composites.List(),
+		Claims:     w.Claims.List(), Templates: w.Templates.List(), ClusterTemplates: w.ClusterTemplates.List(),
 		Classes: w.Classes.List(), Slices: w.Slices.List(), TaintRules: w.TaintRules.List(),
 		Quotas: w.Quotas.List(), LimitRanges: w.LimitRanges.List(), Budgets: w.Budgets.List(), Services: w.Services.List(),
 		Volumes: w.Volumes.List(), VolumeClaims: w.VolumeClaims.List(), CSINodes: w.CSINodes.List(),

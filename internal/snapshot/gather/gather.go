@@ -66,8 +66,12 @@ func New(ctx context.Context, cfg *rest.Config) (*Gatherer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make clients for %s: %w", cfg.Host, err)
 	}
+	isAllot := strings.HasSuffix(survey.Version, "+allot")
+	if isAllot && survey.Composites {
+		choice.Features = choice.Features.With(features.CompositePodGroup)
+	}
 	g := &Gatherer{kinds: kinds(set, plain), absent: map[string]bool{}, info: snapshot.Server{
-		Version: survey.Version, Allot: strings.HasSuffix(survey.Version, "+allot"), FeatureGates: choice.Features.String(),
+		Version: survey.Version, Allot: isAllot, FeatureGates: choice.Features.String(),
 	}}
 	for _, kind := range choice.Absent {
 		g.absent[kind] = true
