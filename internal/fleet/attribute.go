@@ -25,11 +25,12 @@ type Attribute struct {
 }
 
 // placeholderNames are the placeholders permitted in texts of a device.
-var placeholderNames = []string{"{index}", "{node}", "{rack}"}
+var placeholderNames = []string{"{index}", "{node}", "{rack}", "{unit}"}
 
 // place identifies a device for the substitution of placeholders.
 type place struct {
 	node, rack string // empty in a network pool
+	unit       string // empty but for devices of a unit
 	index      int
 }
 
@@ -37,7 +38,9 @@ func (p place) fill(text string) string {
 	if !strings.Contains(text, "{") {
 		return text
 	}
-	return strings.NewReplacer("{index}", strconv.Itoa(p.index), "{node}", p.node, "{rack}", p.rack).Replace(text)
+	return strings.NewReplacer(
+		"{index}", strconv.Itoa(p.index), "{node}", p.node, "{rack}", p.rack, "{unit}", p.unit,
+	).Replace(text)
 }
 
 // at returns the attribute of the device at p. It fails if the result of the substitution is not a

@@ -32,6 +32,7 @@ func (f Fleet) check(doc value) {
 			}
 		}
 		pool.check(at)
+		pool.checkUnitPools(at, taken, begins)
 	}
 	for i, pool := range f.Network {
 		at := doc.item("network", i)
@@ -55,6 +56,25 @@ func (p NodePool) check(at value) {
 	last := place{node: p.nodeName(p.Count - 1), rack: p.rackName(p.Count - 1)}
 	at.complainAll(last.rack, validation.IsValidLabelValue(last.rack))
 	checkDevices(at, p.Devices, last)
+}
+
+// checkUnitPools validates the devices of units, whose names are those of pools.
+func (p NodePool) checkUnitPools(at value, taken, begins map[string]string) {
+	for _, unit := range p.unitPools() {
+		if other, ok := taken[unit.Name]; ok {
+			at.complain("the name %s of a unit is also in %s", unit.Name, other)
+			return
+		}
+		taken[unit.Name] = at.path
+		if !checkSlices(at, begins, unit.Name, unit.Devices) {
+			return
+		}
+	}
+	for level := range p.Units {
+		name := p.unitName(level, p.unitsAt(level)-1)
+		at.complainAll(name, validation.IsDNS1123Label(name))
+		checkDevices(at.item("units", level), p.Units[level].Devices, place{unit: name})
+	}
 }
 
 // checkSlices reports slices with the same name prefix as those of another pool: for example a-b

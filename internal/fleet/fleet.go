@@ -42,6 +42,7 @@ type NodePool struct {
 	Name        string
 	Count       int
 	Racks       Racks
+	Units       []Unit // nested, the outermost first
 	Labels      map[string]string
 	Taints      []corev1.Taint
 	Allocatable corev1.ResourceList
@@ -70,7 +71,8 @@ type DeviceSet struct {
 type NetworkPool struct {
 	Name    string
 	Nodes   map[string]string // labels of the nodes that can reach it
-	Devices []DeviceSet       // all of the same driver
+	Devices []DeviceSet       // all of the same driver, unless it is of a unit
+	unit    string            // of which these are the devices, or ""
 }
 
 // Simple returns a fleet of equal nodes with equal devices of the default driver.
@@ -95,7 +97,7 @@ func Simple(nodes, devicesPerNode int) Fleet {
 func (f Fleet) Size() (nodes, devices int) {
 	for _, pool := range f.Pools {
 		nodes += pool.Count
-		devices += pool.Count * countDevices(pool.Devices)
+		devices += pool.Count*countDevices(pool.Devices) + pool.unitDevices()
 	}
 	for _, pool := range f.Network {
 		devices += countDevices(pool.Devices)

@@ -50,6 +50,9 @@ func describe(f Fleet, withDevices bool) string {
 			panic(err)
 		}
 		b.Write(out)
+		for _, set := range s.Spec.SharedCounters {
+			fmt.Fprintf(&b, "counters %s: %s\n", set.Name, strings.Join(slices.Sorted(maps.Keys(set.Counters)), " "))
+		}
 	}
 	return b.String()
 }
@@ -77,6 +80,8 @@ func reach(spec resourcev1.ResourceSliceSpec) string {
 	switch {
 	case spec.NodeName != nil:
 		return "node " + *spec.NodeName
+	case spec.PerDeviceNodeSelection != nil:
+		return "nodes of each device"
 	case spec.AllNodes != nil:
 		return "all nodes"
 	default:
@@ -107,18 +112,34 @@ slice node-2-sim.allot.dev-0 pool node-2 1/1 devices 4 on node node-2
 	}
 }
 
-// TestExample parses the example that the documents point at.
-func TestExample(t *testing.T) {
-	data, err := os.ReadFile("../../examples/fleet.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := Parse(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if nodes, devices := f.Size(); nodes != 12 || devices != 8*8+16 {
-		t.Errorf("size is %d nodes and %d devices", nodes, devices)
+// TestExamples parses the examples that the documents point at.
+func TestExamples(t *testing.T) {
+	for _, test := range []struct {
+		file           string
+		nodes, devices int
+	}{
+		{"fleet.yaml", 12, 8*8 + 16},
+		{"nvl72-racks.yaml", 72, 72*4 + 4*64},
+		{"tpu-slices.yaml", 64, 64*4 + 16 + 4 + 2 + 1},
+	} {
+		data, err := os.ReadFile("../../examples/" + test.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := Parse(data)
+		if err != nil {
+			t.Fatal(test.file, err)
+		}
+		if nodes, devices := f.Size(); nodes != test.nodes || devices != test.devices {
+			t.Errorf("%s: size is %d nodes and %d devices", test.file, nodes, devices)
+		}
+		published := 0
+		for _, slice := range f.Slices() {
+			published += len(slice.Spec.Devices)
+		}
+		if published != test.devices {
+			t.Errorf("%s: %d devices are published", test.file, published)
+		}
 	}
 }
 

@@ -94,7 +94,7 @@ func (v value) deviceName() string {
 	if !strings.Contains(name, "{index}") {
 		name += "-{index}"
 	}
-	sample := place{node: "node", rack: "rack"}.fill(name)
+	sample := place{node: "node", rack: "rack", unit: "unit"}.fill(name)
 	v.complainAll(sample, validation.IsDNS1123Label(sample))
 	return name
 }

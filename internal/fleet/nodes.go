@@ -46,6 +46,7 @@ func (p NodePool) node(fleetName string, i int) corev1.Node {
 		LabelFleet:             fleetName,
 	}
 	maps.Copy(labels, p.Labels)
+	maps.Copy(labels, p.unitLabels(i))
 	if p.Racks.Count > 0 {
 		labels[p.Racks.Label] = p.rackName(i)
 	}

@@ -43,11 +43,12 @@ func readAll[T any](v value, read func(value) T) []T {
 
 func readNodePool(v value) NodePool {
 	p := NodePool{Count: 1, Allocatable: defaultAllocatable()}
-	var racks value
+	var racks, units value
 	v.fields(map[string]func(value){
 		"name":        func(v value) { p.Name = v.poolName() },
 		"count":       func(v value) { p.Count = v.number(0, MaxNodes) },
 		"racks":       func(v value) { racks, p.Racks = v, readRacks(v) },
+		"units":       func(v value) { units, p.Units = v, readAll(v, readUnit) },
 		"labels":      func(v value) { p.Labels = readLabels(v) },
 		"taints":      func(v value) { p.Taints = readAll(v, readTaint) },
 		"allocatable": func(v value) { readResources(v, p.Allocatable) },
@@ -58,6 +59,9 @@ func readNodePool(v value) NodePool {
 	}
 	if p.Racks.Count > max(p.Count, 1) {
 		racks.complain("has %d racks for %d nodes", p.Racks.Count, p.Count)
+	}
+	if units.node != nil {
+		p.checkUnits(units)
 	}
 	if p.Racks.Prefix == "" {
 		p.Racks.Prefix = p.Name + "-rack"

@@ -11,14 +11,18 @@ import (
 )
 
 // Slices returns the ResourceSlices of the fleet: one pool for each node and driver, named after
-// the node, and one for each network pool. A pool is divided into slices of at most 128 devices,
-// with generation 1.
+// the node, one for each unit and driver, and one for each network pool. A pool is divided into
+// slices of at most 128 devices, or 64 if these consume counters, with generation 1.
 func (f Fleet) Slices() []resourcev1.ResourceSlice {
 	var out []resourcev1.ResourceSlice
 	for _, pool := range f.Pools {
 		for i := range pool.Count {
 			out = append(out, pool.slices(f.Name, i)...)
 		}
+		for _, unit := range pool.unitPools() {
+			out = append(out, unit.slices(f.Name)...)
+		}
+		out = append(out, pool.meshSlices(f.Name)...)
 	}
 	for _, pool := range f.Network {
 		out = append(out, pool.slices(f.Name)...)
@@ -38,7 +42,7 @@ func (p NodePool) slices(fleetName string, i int) []resourcev1.ResourceSlice {
 		spec := resourcev1.ResourceSliceSpec{Driver: driver, NodeName: &node}
 		spec.Pool.Name = node
 		devices := expand(p.Devices, driver, place{node: node, rack: p.rackName(i)})
-		out = append(out, split(fleetName, spec, devices)...)
+		out = append(out, split(fleetName, spec, devices, resourcev1.ResourceSliceMaxDevices)...)
 	}
 	return out
 }
@@ -54,7 +58,7 @@ func (p NetworkPool) slices(fleetName string) []resourcev1.ResourceSlice {
 		} else {
 			spec.NodeSelector = selector(p.Nodes)
 		}
-		out = append(out, split(fleetName, spec, expand(p.Devices, driver, place{}))...)
+		out = append(out, split(fleetName, spec, expand(p.Devices, driver, place{unit: p.unit}), resourcev1.ResourceSliceMaxDevices)...)
 	}
 	return out
 }
@@ -71,6 +75,12 @@ func (f Fleet) Drivers() []string {
 	}
 	for _, p := range f.Pools {
 		add(p.Devices)
+		for _, unit := range p.Units {
+			add(unit.Devices)
+			if unit.Mesh != nil {
+				add([]DeviceSet{{Driver: unit.Mesh.Driver}})
+			}
+		}
 	}
 	for _, p := range f.Network {
 		add(p.Devices)
@@ -136,11 +146,11 @@ func (s DeviceSet) device(at place) resourcev1.Device {
 	return device
 }
 
-// split divides the devices of a pool into slices.
+// split divides the devices of a pool into slices of at most this many.
 func split(
-	fleetName string, spec resourcev1.ResourceSliceSpec, devices []resourcev1.Device,
+	fleetName string, spec resourcev1.ResourceSliceSpec, devices []resourcev1.Device, most int,
 ) []resourcev1.ResourceSlice {
-	chunks := slices.Collect(slices.Chunk(devices, resourcev1.ResourceSliceMaxDevices))
+	chunks := slices.Collect(slices.Chunk(devices, most))
 	out := make([]resourcev1.ResourceSlice, 0, len(chunks))
 	for i, chunk := range chunks {
 		s := spec
