@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 
@@ -38,6 +39,9 @@ func (s *Store[T]) Get(namespace, name string) (T, bool) {
 func (s *Store[T]) List() []T {
 	return slices.SortedFunc(maps.Values(s.objects), compareObjects[T])
 }
+
+// All returns all objects in no particular order. The Store must not be changed meanwhile.
+func (s *Store[T]) All() iter.Seq[T] { return maps.Values(s.objects) }
 
 // Len returns the number of objects.
 func (s *Store[T]) Len() int { return len(s.objects) }
