@@ -202,6 +202,12 @@ var edges = []struct{ from, to, why string }{
 	{"snapshot/gather", "client", "objects are read by the typed clients"},
 	{"snapshot/gather", "features", "what a server lacks is off"},
 
+	{"picture", "snapshot", "what is painted is a World"},
+	{"picture", "model", "the State has the devices and their holders"},
+	{"picture", "alloc", "which devices match a class, and which cannot be allocated, is decided there"},
+	{"picture", "claims", "which claims a pod means is decided there"},
+	{"picture", "client", "objects of the API have one interface"},
+
 	{"attach", "client", "what a server speaks is a dialect of the clients"},
 	{"attach", "claims", "who may use a claim is decided there"},
 	{"attach", "groups", "what holds a PodGroup up is decided there"},
@@ -235,6 +241,7 @@ var core = []string{
 	"groups",
 	"explain",
 	"forecast",
+	"picture",
 }
 
 // Imports that a core package has no use for, by prefix of the path.
