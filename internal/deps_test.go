@@ -207,6 +207,13 @@ var edges = []struct{ from, to, why string }{
 	{"picture", "alloc", "which devices match a class, and which cannot be allocated, is decided there"},
 	{"picture", "claims", "which claims a pod means is decided there"},
 	{"picture", "client", "objects of the API have one interface"},
+	{"dashboard", "picture", "what the page shows is a Picture"},
+	{"dashboard", "explain", "a click is explained there"},
+	{"dashboard", "sched", "explain places units on the State of the page"},
+	{"dashboard", "snapshot", "what is shown is a World"},
+	{"dashboard", "snapshot/gather", "changes come from there"},
+	{"dashboard", "model", "objects have keys of the model"},
+	{"dashboard", "client", "objects of the API have one interface"},
 
 	{"attach", "client", "what a server speaks is a dialect of the clients"},
 	{"attach", "claims", "who may use a claim is decided there"},

@@ -54,7 +54,7 @@ func newCommand(streams Streams, plugin bool) *cobra.Command {
 	root.AddCommand(newAttachCommand(streams), newDebugCommand(streams))
 	root.AddCommand(newTemplateSyncCommand(streams))
 	root.AddCommand(newExplainCommand(streams, plugin), newPlanCommand(streams, plugin),
-		newSnapshotCommand(streams, plugin))
+		newSnapshotCommand(streams, plugin), newDashboardCommand(streams, plugin))
 	root.AddCommand(&cobra.Command{
 		Use:   "kubectl",
 		Short: "kubectl, for the server of the data directory",

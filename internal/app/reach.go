@@ -37,7 +37,19 @@ func (r *reach) note(err error) (lost, found bool) {
 // watchServer makes the process unready while the API server cannot be reached, and prints that
 // once.
 func (p *process) watchServer(ctx context.Context) error {
-	cfg := rest.CopyConfig(p.cfg)
+	return watchReach(ctx, p.cfg, func(err error) {
+		p.health.lose(err)
+		p.progress.Line("the API server cannot be reached: %v; trying on", err)
+	}, func() {
+		p.health.find()
+		p.progress.Line("the API server is reached again")
+	})
+}
+
+// watchReach calls lost when the API server cannot be reached any more, and found when it is reached
+// again, until ctx ends.
+func watchReach(ctx context.Context, cfg *rest.Config, lost func(error), found func()) error {
+	cfg = rest.CopyConfig(cfg)
 	cfg.Timeout = probeEvery
 	client, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
@@ -56,13 +68,11 @@ func (p *process) watchServer(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		switch lost, found := r.note(err); {
-		case lost:
-			p.health.lose(err)
-			p.progress.Line("the API server cannot be reached: %v; trying on", err)
-		case found:
-			p.health.find()
-			p.progress.Line("the API server is reached again")
+		switch isLost, isFound := r.note(err); {
+		case isLost:
+			lost(err)
+		case isFound:
+			found()
 		}
 	}
 }

@@ -148,6 +148,11 @@ func up(ctx context.Context, o upOptions, streams Streams) (err error) {
 	} else if o.exitWhenSettled {
 		return nil
 	}
+	stopDashboard, err := startDashboard(ctx, instance.Server.Loopback(), progress)
+	if err != nil {
+		return err
+	}
+	defer stopDashboard()
 	progress.Line("serving on %s; Ctrl-C stops", instance.Server.URL())
 	select { // stop reports the error
 	case <-ctx.Done():
