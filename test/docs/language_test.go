@@ -23,6 +23,7 @@ var finishedDocuments = []string{
 	"docs/adr/0006-attach-speaks-dialects.md",
 	"docs/adr/0007-a-claim-is-not-freed-under-a-bind.md",
 	"docs/adr/0008-one-lease-for-a-fleet.md",
+	"docs/dashboard.md",
 	"docs/drivers.md",
 	"docs/explain.md",
 	"docs/field-cases.md",

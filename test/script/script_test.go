@@ -68,6 +68,7 @@ func TestScripts(t *testing.T) {
 			"record":     record,
 			"recorded":   recorded,
 			"quiet":      quiet,
+			"page":       page,
 			"signals":    signals,
 		},
 		Deadline: deadline(t),
