@@ -33,7 +33,7 @@ type Server struct {
 }
 
 // Listen returns a Server that listens on a loopback address. follow is called at each request of
-// the stream, so that nothing is read before somebody looks.
+// the stream, so that nothing is read before a page is open.
 func Listen(address string, view *View, follow func()) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

@@ -329,7 +329,7 @@ func latestFailure(failures []reason.NodeFailure) *reason.NodeFailure {
 	return latest
 }
 
-// describeFailure fills in what is missing on the nearest node, and who has it.
+// describeFailure fills in what is missing on the nearest node, and its holders.
 func (n *nodeExplainer) describeFailure(near *Nearest, f *reason.NodeFailure, info *model.NodeInfo) {
 	switch f.Check {
 	case nodefit.CheckDevices:

@@ -146,7 +146,7 @@ func sharer(s *snapshot.Snapshot, node, user string) string {
 	return "pods/" + name
 }
 
-// claim adds a claim. Without devices it wants 100 of them. consumer is a resource and a name, or "".
+// claim adds a claim. Without devices it wants 9 of them. consumer is a resource and a name, or "".
 func claim(s *snapshot.Snapshot, name, node string, devices int, consumer string) {
 	namespace := "team-a"
 	if strings.HasPrefix(consumer, "pods/") {
@@ -155,7 +155,7 @@ func claim(s *snapshot.Snapshot, name, node string, devices int, consumer string
 	c := &resource.ResourceClaim{ObjectMeta: meta(namespace, name)}
 	c.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "gpus", Exactly: &resourcev1.ExactDeviceRequest{
 		DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount,
-		Count: int64(cmp.Or(devices, 100)),
+		Count: int64(cmp.Or(devices, 9)),
 	}}}
 	if devices > 0 {
 		c.Status.Allocation = allocation(node, devices)

@@ -197,7 +197,8 @@ func device(spec *resourcev1.ResourceSliceSpec, text string) resourcev1.Device {
 	return d
 }
 
-// setReach sets from which nodes a device can be used, and reports whether the property says that.
+// setReach sets from which nodes a device can be used, and reports whether the property is one of
+// those.
 func setReach(d *resourcev1.Device, property, value string) bool {
 	switch property {
 	case "@node":
