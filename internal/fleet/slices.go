@@ -58,7 +58,8 @@ func (p NetworkPool) slices(fleetName string) []resourcev1.ResourceSlice {
 		} else {
 			spec.NodeSelector = selector(p.Nodes)
 		}
-		out = append(out, split(fleetName, spec, expand(p.Devices, driver, place{unit: p.unit}), resourcev1.ResourceSliceMaxDevices)...)
+		devices := expand(p.Devices, driver, place{unit: p.unit})
+		out = append(out, split(fleetName, spec, devices, resourcev1.ResourceSliceMaxDevices)...)
 	}
 	return out
 }
