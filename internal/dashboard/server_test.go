@@ -58,12 +58,12 @@ func viewOf(t *testing.T, snap *snapshot.Snapshot) *View {
 }
 
 // get returns the response to a request for a path after the token.
-func (s *Server) get(method, host, path string) *http.Response {
+func (s *Server) get(method, host, path string) *httptest.ResponseRecorder {
 	request := httptest.NewRequest(method, "http://"+s.hosts[0]+path, nil)
 	request.Host = host
 	response := httptest.NewRecorder()
 	s.ServeHTTP(response, request)
-	return response.Result()
+	return response
 }
 
 func TestOnlyTheLinkIsServed(t *testing.T) {
@@ -96,11 +96,11 @@ func TestOnlyTheLinkIsServed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			response := s.get(c.method, c.host, c.path)
-			if response.StatusCode != c.want {
-				t.Errorf("status %d, want %d", response.StatusCode, c.want)
+			if response.Code != c.want {
+				t.Errorf("status %d, want %d", response.Code, c.want)
 			}
-			checkHeader(t, response.Header)
-			if c.want == http.StatusOK && response.Header.Get("Cache-Control") != "no-store" {
+			checkHeader(t, response.Header())
+			if c.want == http.StatusOK && response.Header().Get("Cache-Control") != "no-store" {
 				t.Error("it may be stored")
 			}
 		})
@@ -122,7 +122,9 @@ func checkHeader(t *testing.T, header http.Header) {
 		t.Error("other origins may read the response")
 	}
 	policy := header.Get("Content-Security-Policy")
-	for _, part := range []string{"default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"} {
+	for _, part := range []string{
+		"default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'",
+	} {
 		if !strings.Contains(policy, part) {
 			t.Errorf("the policy %q lacks %s", policy, part)
 		}
@@ -181,13 +183,13 @@ func TestExplain(t *testing.T) {
 	} {
 		response := s.get("GET", s.hosts[0], "/"+s.token+"/explain?"+c.query)
 		data, err := io.ReadAll(response.Body)
-		if err != nil || response.StatusCode != c.want || !strings.Contains(string(data), c.text) {
-			t.Errorf("%s: status %d, %v: %s", c.query, response.StatusCode, err, data)
+		if err != nil || response.Code != c.want || !strings.Contains(string(data), c.text) {
+			t.Errorf("%s: status %d, %v: %s", c.query, response.Code, err, data)
 		}
 	}
 	unread := listen(t, NewView(""), func() {})
-	if response := unread.get("GET", unread.hosts[0], "/"+unread.token+"/explain?kind=node&name=n1"); response.StatusCode != 503 {
-		t.Errorf("status %d before the cluster was read", response.StatusCode)
+	if response := unread.get("GET", unread.hosts[0], "/"+unread.token+"/explain?kind=node&name=n1"); response.Code != 503 {
+		t.Errorf("status %d before the cluster was read", response.Code)
 	}
 }
 

@@ -129,7 +129,8 @@ func checkPointer(t *testing.T, b *browser) {
 		return { x: x + width / 2, y: y + height / 2 };
 	})()`, &at)
 	b.click(at.X, at.Y)
-	b.await(`document.querySelector("#report h2")?.innerText.startsWith("node ") && document.querySelector("#report .summary")`)
+	b.await(`document.querySelector("#report h2")?.innerText.startsWith("node ") &&
+		document.querySelector("#report .summary")`)
 }
 
 // checkFilter shows one namespace.
@@ -140,7 +141,8 @@ func checkFilter(t *testing.T, b *browser) {
 		namespace.value = "team-b";
 		namespace.dispatchEvent(new Event("change", { bubbles: true }));
 	})()`, nil)
-	b.await(`!document.querySelector("#units").innerText.includes("team-a/") && document.querySelector("#units").innerText.includes("team-b/")`)
+	b.await(`!document.querySelector("#units").innerText.includes("team-a/") &&
+		document.querySelector("#units").innerText.includes("team-b/")`)
 	if got := b.text("#legend"); !strings.Contains(got, "held 0") {
 		t.Errorf("the legend counts %q", got)
 	}

@@ -69,10 +69,11 @@ func node(name string, i int) *corev1.Node {
 }
 
 func slice(node string, devices int, tainted bool) *resourcev1.ResourceSlice {
-	s := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: node + "-slice"}, Spec: resourcev1.ResourceSliceSpec{
+	s := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: node + "-slice"}}
+	s.Spec = resourcev1.ResourceSliceSpec{
 		Driver: driver, NodeName: &node,
 		Pool: resourcev1.ResourcePool{Name: node, Generation: 1, ResourceSliceCount: 1},
-	}}
+	}
 	for i := range devices {
 		s.Spec.Devices = append(s.Spec.Devices, resourcev1.Device{
 			Name: fmt.Sprintf("gpu-%d", i), AllowMultipleAllocations: ptr.To(i == 0),

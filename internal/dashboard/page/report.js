@@ -54,6 +54,7 @@ export class Report {
   hide() {
     this.#asked = null;
     this.#root.hidden = true;
+    this.#root.replaceChildren(); // nothing of it is shown when the next one is opened
   }
 
   #fill(reference, ...content) {
