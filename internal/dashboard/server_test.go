@@ -188,7 +188,8 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	unread := listen(t, NewView(""), func() {})
-	if response := unread.get("GET", unread.hosts[0], "/"+unread.token+"/explain?kind=node&name=n1"); response.Code != 503 {
+	response := unread.get("GET", unread.hosts[0], "/"+unread.token+"/explain?kind=node&name=n1")
+	if response.Code != http.StatusServiceUnavailable {
 		t.Errorf("status %d before the cluster was read", response.Code)
 	}
 }
