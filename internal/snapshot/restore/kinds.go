@@ -28,7 +28,7 @@ func inOrder(steps ...func() error) error {
 	return nil
 }
 
-// cluster writes what pods and claims need.
+// cluster writes what pods and claims need, except CSINodes, which allot's server does not have.
 func (w *writer) cluster(ctx context.Context, o *snapshot.Objects) error {
 	set := w.set
 	return inOrder(
@@ -41,7 +41,6 @@ func (w *writer) cluster(ctx context.Context, o *snapshot.Objects) error {
 			return createAll(ctx, w, o.ClusterTemplates, anywhere(set.ClusterResourceClaimTemplates), nil)
 		},
 		func() error { return createAll(ctx, w, o.Services, set.Services, nil) },
-		func() error { return createAll(ctx, w, o.CSINodes, anywhere(set.CSINodes), nil) },
 		func() error {
 			return createAll(
 				ctx,
