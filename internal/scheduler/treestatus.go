@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -120,9 +121,12 @@ func (t *treeStatus) evaluate(state *model.State, key model.Key) {
 		}
 	}
 	now := treeOutcome{uid: string(c.UID), outcome: outcome}
-	if t.isDisrupted(key) {
+	if since, ok := t.disruptedSince(key); ok {
+		leaves := func(pod *model.Pod) bool {
+			return preempt.IsVictim(pod) || pod.Node != "" && pod.Created.Before(since)
+		}
 		members := state.Members(model.UnitKey{Tree: true, Key: key})
-		now.placed = tree.IsPlaced() && !slices.ContainsFunc(members, preempt.IsVictim)
+		now.placed = tree.IsPlaced() && !slices.ContainsFunc(members, leaves)
 	}
 	if t.outcomes[key] != now {
 		t.outcomes[key] = now
@@ -130,10 +134,19 @@ func (t *treeStatus) evaluate(state *model.State, key model.Key) {
 	}
 }
 
-// isDisrupted reports whether the API shows that a CompositePodGroup was preempted.
-func (t *treeStatus) isDisrupted(key model.Key) bool {
+// disruptedSince returns since when the API shows that a CompositePodGroup was preempted. The State
+// may be older than that: then it has the evicted pods on their nodes, and not as victims yet. They
+// were created before.
+func (t *treeStatus) disruptedSince(key model.Key) (since time.Time, ok bool) {
 	group, ok := t.composites.Get(key.Namespace, key.Name)
-	return ok && meta.IsStatusConditionTrue(group.Status.Conditions, schedulingv1alpha3.DisruptionTarget)
+	if !ok {
+		return time.Time{}, false
+	}
+	c := meta.FindStatusCondition(group.Status.Conditions, schedulingv1alpha3.DisruptionTarget)
+	if c == nil || c.Status != metav1.ConditionTrue {
+		return time.Time{}, false
+	}
+	return c.LastTransitionTime.Time, true
 }
 
 // outcomeOf returns the outcome of a CompositePodGroup by the conditions of its children: what the
