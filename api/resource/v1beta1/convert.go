@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	upstream "k8s.io/dynamic-resource-allocation/api/v1beta1"
 
+	"github.com/allot-dev/allot/api/internal/converters"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
@@ -26,61 +27,29 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&resourcev1beta1.ResourceSlice{},
 		&resourcev1beta1.ResourceSliceList{},
 	)
-	pairs := []struct {
-		a, b       any
-		aToB, bToA conversion.ConversionFunc
-	}{
-		{(*ResourceClaim)(nil), (*resource.ResourceClaim)(nil), convert(claimToHub), convert(claimFromHub)},
-		{(*ResourceClaimList)(nil), (*resource.ResourceClaimList)(nil), convert(claimListToHub), convert(claimListFromHub)},
-		{
-			(*ResourceClaimTemplate)(nil),
-			(*resource.ResourceClaimTemplate)(nil),
-			convert(templateToHub),
-			convert(templateFromHub),
-		},
-		{
-			(*ResourceClaimTemplateList)(nil),
-			(*resource.ResourceClaimTemplateList)(nil),
-			convert(templateListToHub),
-			convert(templateListFromHub),
-		},
-		{
-			(*resourcev1beta1.DeviceClass)(nil), (*resourcev1.DeviceClass)(nil),
-			convert(upstream.Convert_v1beta1_DeviceClass_To_v1_DeviceClass),
-			convert(upstream.Convert_v1_DeviceClass_To_v1beta1_DeviceClass),
-		},
-		{
-			(*resourcev1beta1.DeviceClassList)(nil), (*resourcev1.DeviceClassList)(nil),
-			convert(upstream.Convert_v1beta1_DeviceClassList_To_v1_DeviceClassList),
-			convert(upstream.Convert_v1_DeviceClassList_To_v1beta1_DeviceClassList),
-		},
-		{
-			(*resourcev1beta1.ResourceSlice)(nil), (*resourcev1.ResourceSlice)(nil),
-			convert(
-				upstream.Convert_v1beta1_ResourceSlice_To_v1_ResourceSlice,
-			), convert(upstream.Convert_v1_ResourceSlice_To_v1beta1_ResourceSlice),
-		},
-		{
-			(*resourcev1beta1.ResourceSliceList)(nil), (*resourcev1.ResourceSliceList)(nil),
-			convert(
-				upstream.Convert_v1beta1_ResourceSliceList_To_v1_ResourceSliceList,
-			), convert(upstream.Convert_v1_ResourceSliceList_To_v1beta1_ResourceSliceList),
-		},
-	}
-	for _, p := range pairs {
-		if err := scheme.AddConversionFunc(p.a, p.b, p.aToB); err != nil {
-			return err
-		}
-		if err := scheme.AddConversionFunc(p.b, p.a, p.bToA); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// convert returns a typed conversion as an untyped one.
-func convert[In, Out any](f func(*In, *Out, conversion.Scope) error) conversion.ConversionFunc {
-	return func(in, out any, s conversion.Scope) error { return f(in.(*In), out.(*Out), s) }
+	return converters.Add(
+		scheme,
+		converters.Between(claimToHub, claimFromHub),
+		converters.Between(claimListToHub, claimListFromHub),
+		converters.Between(templateToHub, templateFromHub),
+		converters.Between(templateListToHub, templateListFromHub),
+		converters.Between(
+			upstream.Convert_v1beta1_DeviceClass_To_v1_DeviceClass,
+			upstream.Convert_v1_DeviceClass_To_v1beta1_DeviceClass,
+		),
+		converters.Between(
+			upstream.Convert_v1beta1_DeviceClassList_To_v1_DeviceClassList,
+			upstream.Convert_v1_DeviceClassList_To_v1beta1_DeviceClassList,
+		),
+		converters.Between(
+			upstream.Convert_v1beta1_ResourceSlice_To_v1_ResourceSlice,
+			upstream.Convert_v1_ResourceSlice_To_v1beta1_ResourceSlice,
+		),
+		converters.Between(
+			upstream.Convert_v1beta1_ResourceSliceList_To_v1_ResourceSliceList,
+			upstream.Convert_v1_ResourceSliceList_To_v1beta1_ResourceSliceList,
+		),
+	)
 }
 
 func claimToHub(in *ResourceClaim, out *resource.ResourceClaim, s conversion.Scope) error {
@@ -158,39 +127,24 @@ func templateFromHub(in *resource.ResourceClaimTemplate, out *ResourceClaimTempl
 
 func claimListToHub(in *ResourceClaimList, out *resource.ResourceClaimList, s conversion.Scope) error {
 	out.ListMeta = in.ListMeta
-	return convertItems(in.Items, &out.Items, claimToHub, s)
+	return converters.Items(in.Items, &out.Items, claimToHub, s)
 }
 
 func claimListFromHub(in *resource.ResourceClaimList, out *ResourceClaimList, s conversion.Scope) error {
 	out.ListMeta = in.ListMeta
-	return convertItems(in.Items, &out.Items, claimFromHub, s)
+	return converters.Items(in.Items, &out.Items, claimFromHub, s)
 }
 
 func templateListToHub(
 	in *ResourceClaimTemplateList, out *resource.ResourceClaimTemplateList, s conversion.Scope,
 ) error {
 	out.ListMeta = in.ListMeta
-	return convertItems(in.Items, &out.Items, templateToHub, s)
+	return converters.Items(in.Items, &out.Items, templateToHub, s)
 }
 
 func templateListFromHub(
 	in *resource.ResourceClaimTemplateList, out *ResourceClaimTemplateList, s conversion.Scope,
 ) error {
 	out.ListMeta = in.ListMeta
-	return convertItems(in.Items, &out.Items, templateFromHub, s)
-}
-
-func convertItems[In, Out any](
-	in []In, out *[]Out, f func(*In, *Out, conversion.Scope) error, s conversion.Scope,
-) error {
-	if in == nil {
-		return nil
-	}
-	*out = make([]Out, len(in))
-	for i := range in {
-		if err := f(&in[i], &(*out)[i], s); err != nil {
-			return err
-		}
-	}
-	return nil
+	return converters.Items(in.Items, &out.Items, templateFromHub, s)
 }

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/allot-dev/allot/api/internal/converters"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
@@ -16,33 +17,13 @@ var SchemeGroupVersion = schema.GroupVersion{Group: schedulingv1beta1.GroupName,
 // the hub.
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion, &Workload{}, &WorkloadList{}, &PodGroup{}, &PodGroupList{})
-	return addConversions(scheme)
-}
-
-func addConversions(scheme *runtime.Scheme) error {
-	pairs := []struct {
-		a, b       any
-		aToB, bToA conversion.ConversionFunc
-	}{
-		{(*PodGroup)(nil), (*scheduling.PodGroup)(nil), convert(PodGroupToHub), convert(PodGroupFromHub)},
-		{(*PodGroupList)(nil), (*scheduling.PodGroupList)(nil), convert(podGroupListToHub), convert(podGroupListFromHub)},
-		{(*Workload)(nil), (*scheduling.Workload)(nil), convert(WorkloadToHub), convert(WorkloadFromHub)},
-		{(*WorkloadList)(nil), (*scheduling.WorkloadList)(nil), convert(workloadListToHub), convert(workloadListFromHub)},
-	}
-	for _, p := range pairs {
-		if err := scheme.AddConversionFunc(p.a, p.b, p.aToB); err != nil {
-			return err
-		}
-		if err := scheme.AddConversionFunc(p.b, p.a, p.bToA); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// convert returns a typed conversion as an untyped one.
-func convert[In, Out any](f func(*In, *Out) error) conversion.ConversionFunc {
-	return func(in, out any, _ conversion.Scope) error { return f(in.(*In), out.(*Out)) }
+	return converters.Add(
+		scheme,
+		converters.Between(converters.Unscoped(PodGroupToHub), converters.Unscoped(PodGroupFromHub)),
+		converters.Between(podGroupListToHub, podGroupListFromHub),
+		converters.Between(converters.Unscoped(WorkloadToHub), converters.Unscoped(WorkloadFromHub)),
+		converters.Between(workloadListToHub, workloadListFromHub),
+	)
 }
 
 // PodGroupToHub converts a PodGroup to the stored version. A podGroupTemplateRef with both forms
@@ -270,35 +251,22 @@ func disruptionFromHub(in *schedulingv1beta1.DisruptionMode) *DisruptionMode {
 	return &mode
 }
 
-func podGroupListToHub(in *PodGroupList, out *scheduling.PodGroupList) error {
+func podGroupListToHub(in *PodGroupList, out *scheduling.PodGroupList, scope conversion.Scope) error {
 	out.ListMeta = in.ListMeta
-	return convertItems(in.Items, &out.Items, PodGroupToHub)
+	return converters.Items(in.Items, &out.Items, converters.Unscoped(PodGroupToHub), scope)
 }
 
-func podGroupListFromHub(in *scheduling.PodGroupList, out *PodGroupList) error {
+func podGroupListFromHub(in *scheduling.PodGroupList, out *PodGroupList, scope conversion.Scope) error {
 	out.ListMeta = in.ListMeta
-	return convertItems(in.Items, &out.Items, PodGroupFromHub)
+	return converters.Items(in.Items, &out.Items, converters.Unscoped(PodGroupFromHub), scope)
 }
 
-func workloadListToHub(in *WorkloadList, out *scheduling.WorkloadList) error {
+func workloadListToHub(in *WorkloadList, out *scheduling.WorkloadList, scope conversion.Scope) error {
 	out.ListMeta = in.ListMeta
-	return convertItems(in.Items, &out.Items, WorkloadToHub)
+	return converters.Items(in.Items, &out.Items, converters.Unscoped(WorkloadToHub), scope)
 }
 
-func workloadListFromHub(in *scheduling.WorkloadList, out *WorkloadList) error {
+func workloadListFromHub(in *scheduling.WorkloadList, out *WorkloadList, scope conversion.Scope) error {
 	out.ListMeta = in.ListMeta
-	return convertItems(in.Items, &out.Items, WorkloadFromHub)
-}
-
-func convertItems[In, Out any](in []In, out *[]Out, f func(*In, *Out) error) error {
-	if in == nil {
-		return nil
-	}
-	*out = make([]Out, len(in))
-	for i := range in {
-		if err := f(&in[i], &(*out)[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return converters.Items(in.Items, &out.Items, converters.Unscoped(WorkloadFromHub), scope)
 }
