@@ -14,8 +14,7 @@ import (
 // giveBack frees the devices with which a unit cannot be placed, and has it tried again. It reports
 // whether there are any.
 func (s *simulation) giveBack(entry queue.Entry, unit *model.Unit, reasons *sched.Reasons) bool {
-	ran := unit.Group == nil || !unit.Group.Gang || unit.Group.Scheduled
-	if unit.HalfBound || ran && reasons.Code != sched.CodeUnschedulable {
+	if !holding.MayGiveBack(unit, reasons) {
 		return false
 	}
 	return s.free(entry, holding.Usage{State: s.world.State}.Unused(unit))
@@ -25,7 +24,7 @@ func (s *simulation) giveBack(entry queue.Entry, unit *model.Unit, reasons *sche
 // evicts the rest of a gang that has lost members if the whole gang fits elsewhere. It reports
 // whether it did.
 func (s *simulation) move(entry queue.Entry, unit *model.Unit, reasons *sched.Reasons) bool {
-	if unit.HalfBound || reasons.Code != sched.CodeUnschedulable && reasons.Code != sched.CodeWaiting {
+	if !holding.MayMove(unit, reasons) {
 		return false
 	}
 	held := holding.Usage{State: s.world.State}.Held(s.placer, unit)

@@ -21,8 +21,7 @@ import (
 // has run keeps them while it is merely empty or incomplete, for the pods that replace the old ones
 // (F09), and what is reserved for it is not freed then.
 func (s *Scheduler) giveBack(ctx context.Context, unit *model.Unit, reasons *sched.Reasons) bool {
-	ran := unit.Group == nil || !unit.Group.Gang || unit.Group.Scheduled
-	if unit.HalfBound || ran && reasons.Code != sched.CodeUnschedulable {
+	if !holding.MayGiveBack(unit, reasons) {
 		return false
 	}
 	return s.free(ctx, unit.Key, s.usage.Unused(unit))

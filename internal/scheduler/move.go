@@ -17,7 +17,7 @@ import (
 //
 // The survivors of a gang are evicted first, so that the gang can be placed as a whole.
 func (s *Scheduler) move(ctx context.Context, entry queue.Entry, unit *model.Unit, reasons *sched.Reasons) bool {
-	if unit.HalfBound || reasons.Code != sched.CodeUnschedulable && reasons.Code != sched.CodeWaiting {
+	if !holding.MayMove(unit, reasons) {
 		return false
 	}
 	held := s.usage.Held(s.placer, unit)
