@@ -94,12 +94,11 @@ func (t *treeStatus) observe(state *model.State, topics []model.Topic) {
 
 // report finds out the outcomes of a tree about which something was recorded.
 func (t *treeStatus) report(state *model.State, tree *model.Tree) {
-	if t.composites == nil || tree.Composite == nil {
+	if t.composites == nil {
 		return
 	}
-	t.evaluate(state, tree.Key())
-	for _, child := range tree.Children {
-		t.report(state, child)
+	for c := range tree.Composites {
+		t.evaluate(state, c.Key)
 	}
 }
 

@@ -180,22 +180,16 @@ func (p *Placement) reasons(code reason.Code, text string) *reason.Reasons {
 }
 
 func (p *Placement) addTopics(r *reason.Reasons) {
-	var walk func(*model.Tree)
-	walk = func(t *model.Tree) {
-		if t.Group != nil {
-			r.Further = append(
-				r.Further,
-				model.Topic{Kind: model.TopicGroup, Key: t.Key()},
-				model.Topic{Kind: model.TopicMembers, Key: t.Key()},
-			)
-			return
-		}
-		r.Further = append(r.Further, model.Topic{Kind: model.TopicTree, Key: t.Key()})
-		for _, child := range t.Children {
-			walk(child)
-		}
+	for c := range p.unit.Tree.Composites {
+		r.Further = append(r.Further, model.Topic{Kind: model.TopicTree, Key: c.Key})
 	}
-	walk(p.unit.Tree)
+	for leaf := range p.unit.Tree.Leaves {
+		r.Further = append(
+			r.Further,
+			model.Topic{Kind: model.TopicGroup, Key: leaf.Key()},
+			model.Topic{Kind: model.TopicMembers, Key: leaf.Key()},
+		)
+	}
 }
 
 // failed returns why nothing was placed: the best attempt, and the group that found no place in it.
