@@ -177,7 +177,7 @@ func deref(n *int32) int32 {
 	return *n
 }
 
-// whole says whether no gang that was never scheduled is on nodes in part.
+// whole checks that each gang that was never scheduled is on nodes as a whole or not at all.
 func (s *stage) whole() {
 	s.Helper()
 	members := map[string]int{}
