@@ -11,7 +11,7 @@ import (
 // rejects, protects nothing.
 func budgetChange(old, now *policyv1.PodDisruptionBudget) change {
 	gone := func(budget *policyv1.PodDisruptionBudget) change {
-		key := keyOf(budget)
+		key := model.KeyOf(budget)
 		return func(s *model.State) []model.Topic { return s.Budgets.Delete(key) }
 	}
 	if now == nil {

@@ -14,7 +14,6 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/claims"
-	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/groups"
 	"github.com/allot-dev/allot/internal/model"
@@ -128,13 +127,9 @@ func (f *Feed) add(c change) {
 	}
 }
 
-func keyOf(obj client.Object) model.Key {
-	return model.Key{Namespace: obj.GetNamespace(), Name: obj.GetName()}
-}
-
 func podChange(f *Feed, old, now *core.Pod) change {
 	if now == nil {
-		key := keyOf(old)
+		key := model.KeyOf(old)
 		return func(s *model.State) []model.Topic {
 			f.templates.forget(key)
 			return s.Pods.Delete(key)
@@ -150,7 +145,7 @@ func (f *Feed) putPod(s *model.State, pod *core.Pod) []model.Topic {
 	converted, err := model.PodFrom(pod, f.resolve(pod, f.groupOf(pod)))
 	if err != nil {
 		klog.ErrorS(err, "Leaving a pod out of scheduling", "pod", klog.KObj(pod))
-		return s.Pods.Delete(keyOf(pod))
+		return s.Pods.Delete(model.KeyOf(pod))
 	}
 	if !f.on.On(features.ExtendedResource) {
 		converted.Shape.ExtendedRequests = nil
@@ -174,7 +169,7 @@ func (f *Feed) groupOf(pod *core.Pod) *scheduling.PodGroup {
 
 // resolve returns the claim for each entry of the pod.
 func (f *Feed) resolve(pod *core.Pod, group *scheduling.PodGroup) []model.PodClaim {
-	resolutions := f.templates.lookUp(keyOf(pod), claims.Resolve(pod, group))
+	resolutions := f.templates.lookUp(model.KeyOf(pod), claims.Resolve(pod, group))
 	out := make([]model.PodClaim, 0, len(resolutions))
 	for _, r := range resolutions {
 		if r.State == claims.Unneeded {
@@ -216,7 +211,7 @@ func (f *Feed) groupChanged(old, now *scheduling.PodGroup) {
 	if now == nil {
 		subject = old
 	}
-	key := keyOf(subject)
+	key := model.KeyOf(subject)
 	f.add(func(s *model.State) []model.Topic {
 		if now == nil {
 			return s.Groups.Delete(key)
@@ -247,7 +242,7 @@ func (f *Feed) seenGroup(group *scheduling.PodGroup) *model.Group {
 
 func compositeChange(old, now *schedulingv1alpha3.CompositePodGroup) change {
 	if now == nil {
-		key := keyOf(old)
+		key := model.KeyOf(old)
 		return func(s *model.State) []model.Topic { return s.Groups.Composites.Delete(key) }
 	}
 	converted := model.CompositeFrom(now)
@@ -256,7 +251,7 @@ func compositeChange(old, now *schedulingv1alpha3.CompositePodGroup) change {
 
 func (f *Feed) claimChange(old, now *resource.ResourceClaim) change {
 	if now == nil {
-		key := keyOf(old)
+		key := model.KeyOf(old)
 		return func(s *model.State) []model.Topic { return s.Claims.Delete(key) }
 	}
 	converted := f.Seen(now)
@@ -304,7 +299,7 @@ func (f *Feed) sliceChange(old, now *resourcev1.ResourceSlice) change {
 
 func serviceChange(old, now *corev1.Service) change {
 	if now == nil {
-		key := keyOf(old)
+		key := model.KeyOf(old)
 		return func(s *model.State) []model.Topic { return s.Services.Delete(key) }
 	}
 	converted := model.ServiceFrom(now)

@@ -95,14 +95,14 @@ func (f *Feed) followTemplates(caches *Caches) {
 	if caches.Templates != nil {
 		caches.Templates.OnChange(func(old, now *resource.ResourceClaimTemplate) {
 			if old == nil || now == nil {
-				f.add(f.templateChange(claims.NamespacedTemplate, keyOf(either(old, now))))
+				f.add(f.templateChange(claims.NamespacedTemplate, model.KeyOf(either(old, now))))
 			}
 		})
 	}
 	if caches.ClusterTemplates != nil {
 		caches.ClusterTemplates.OnChange(func(old, now *resourcev1alpha3.ClusterResourceClaimTemplate) {
 			if old == nil || now == nil {
-				f.add(f.templateChange(claims.ClusterTemplate, keyOf(either(old, now))))
+				f.add(f.templateChange(claims.ClusterTemplate, model.KeyOf(either(old, now))))
 			}
 		})
 	}

@@ -22,7 +22,7 @@ func (f *Feed) followVolumes(caches *Caches) {
 
 func volumeClaimChange(old, now *corev1.PersistentVolumeClaim) change {
 	if now == nil {
-		key := keyOf(old)
+		key := model.KeyOf(old)
 		return func(s *model.State) []model.Topic { return s.Volumes.DeleteClaim(key) }
 	}
 	converted := model.VolumeClaimFrom(now)

@@ -112,7 +112,7 @@ func (a *attempt) tooFewPods(r *Report, missing int) {
 // oneByOne reports whether a StatefulSet waits for each pod before it creates the next.
 func (e *Explainer) oneByOne(key model.Key) bool {
 	for _, set := range e.snap.Objects.StatefulSets {
-		if keyOf(set) == key {
+		if model.KeyOf(set) == key {
 			return set.Spec.PodManagementPolicy != "Parallel"
 		}
 	}
@@ -189,10 +189,10 @@ func (a *attempt) helpWithVolumeClaim(r *Report, key model.Key) {
 func (a *attempt) withoutClaim(r *Report, answer *PodAnswer, pod *core.Pod, entry *model.PodClaim) {
 	group := a.groupOf(pod)
 	owner := claims.PodOwner(pod, group)
-	kind, ownerKey := "pod", keyOf(pod)
+	kind, ownerKey := "pod", model.KeyOf(pod)
 	if entry.Group && group != nil {
 		owner = claims.GroupOwner(group)
-		kind, ownerKey = "podgroup", keyOf(group)
+		kind, ownerKey = "podgroup", model.KeyOf(group)
 	}
 	want := claims.DesiredClaims(owner,
 		claims.Facts{Templates: a.templates(pod.Namespace), Claims: a.snap.Objects.Claims, NoClusterTemplates: false})

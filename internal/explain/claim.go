@@ -39,7 +39,7 @@ func (e *Explainer) allocated(r *Report, claim *resource.ResourceClaim) error {
 	if err != nil {
 		return err
 	}
-	key := keyOf(claim)
+	key := model.KeyOf(claim)
 	known, ok := v.state.Claims.Get(key)
 	if !ok {
 		return nil
@@ -119,7 +119,7 @@ func scopeText(claim *model.Claim) string {
 // unallocated explains a claim without devices: a claim is allocated for the first pod that uses
 // it.
 func (e *Explainer) unallocated(r *Report, claim *resource.ResourceClaim) error {
-	key := keyOf(claim)
+	key := model.KeyOf(claim)
 	if claim.DeletionTimestamp != nil {
 		r.State, r.Summary = Terminating, "it is being deleted and is not allocated any more"
 		return nil
@@ -159,7 +159,7 @@ func (e *Explainer) claimHistory(r *Report, claim *resource.ResourceClaim) {
 	if claim.DeletionTimestamp != nil {
 		r.moment(*claim.DeletionTimestamp, "its deletion was requested")
 	}
-	e.eventsAbout(r, "ResourceClaim", keyOf(claim))
+	e.eventsAbout(r, "ResourceClaim", model.KeyOf(claim))
 	r.sortHistory()
 }
 

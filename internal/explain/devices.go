@@ -399,7 +399,7 @@ func (e *Explainer) quotaRefuses(
 			}
 			answer.Reason += fmt.Sprintf(": ResourceQuota %s allows %s of %s, %s are used and the claim needs %d",
 				quota.Name, hard.String(), name, used.String(), wants[name])
-			r.help("Raise the quota, or free what is charged to it.", kubectl("describe", "resourcequota", keyOf(quota)))
+			r.help("Raise the quota, or free what is charged to it.", kubectl("describe", "resourcequota", model.KeyOf(quota)))
 			return true
 		}
 	}

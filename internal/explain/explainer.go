@@ -98,13 +98,9 @@ func New(snap *snapshot.Snapshot) (*Explainer, error) {
 func byKey[T client.Object](objects []T) map[model.Key]T {
 	index := make(map[model.Key]T, len(objects))
 	for _, object := range objects {
-		index[keyOf(object)] = object
+		index[model.KeyOf(object)] = object
 	}
 	return index
-}
-
-func keyOf(object client.Object) model.Key {
-	return model.Key{Namespace: object.GetNamespace(), Name: object.GetName()}
 }
 
 // groupOf returns the PodGroup that the pod names, or nil if it does not exist.

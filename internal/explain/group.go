@@ -134,7 +134,7 @@ func byPhase(pods []*core.Pod) (placed, waiting, gated []*core.Pod) {
 // scheduled by itself.
 func (e *Explainer) whyWaiting(r *Report, waiting []*core.Pod, unit model.UnitKey) error {
 	if !unit.Group && !unit.Tree {
-		unit = model.UnitKey{Key: keyOf(waiting[0])}
+		unit = model.UnitKey{Key: model.KeyOf(waiting[0])}
 		if name, ok := claims.GroupName(waiting[0]); ok {
 			unit = model.UnitKey{Group: true, Key: model.Key{Namespace: waiting[0].Namespace, Name: name}}
 		}

@@ -29,7 +29,7 @@ func (a *attempt) deviceHolders(device model.DeviceID, by model.Holder) []Holder
 // holdersOf returns what holds something through a claim, and whether it can be preempted for a
 // unit, which may be nil.
 func (e *Explainer) holdersOf(claim *resource.ResourceClaim, unit *model.Unit, held string) []Holder {
-	h := Holder{Held: held, Claim: keyOf(claim).String(), Since: e.ago(allocatedAt(claim))}
+	h := Holder{Held: held, Claim: model.KeyOf(claim).String(), Since: e.ago(allocatedAt(claim))}
 	if allocation := claim.Status.Allocation; allocation == nil {
 		h.Since = ""
 	}

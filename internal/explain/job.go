@@ -16,7 +16,7 @@ import (
 // Job explains why pods of a Job wait, or why there are none.
 func (e *Explainer) Job(key model.Key) (*Report, error) {
 	for _, job := range e.snap.Objects.Jobs {
-		if keyOf(job) != key {
+		if model.KeyOf(job) != key {
 			continue
 		}
 		r := e.report("Job", key)

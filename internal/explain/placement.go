@@ -38,7 +38,7 @@ func (e *Explainer) placedPod(r *Report, pod *core.Pod) error {
 	if started := pod.Status.StartTime; started != nil {
 		r.moment(*started, "it was started on "+pod.Spec.NodeName)
 	}
-	e.eventsAbout(r, "Pod", keyOf(pod))
+	e.eventsAbout(r, "Pod", model.KeyOf(pod))
 	r.sortHistory()
 	e.placementOf(r, pod)
 	return nil
@@ -59,7 +59,7 @@ func (e *Explainer) placementOf(r *Report, pod *core.Pod) {
 	if err != nil {
 		return
 	}
-	known, ok := v.state.Pods.Get(keyOf(pod))
+	known, ok := v.state.Pods.Get(model.KeyOf(pod))
 	if !ok || known.Node == "" {
 		return
 	}

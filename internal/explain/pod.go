@@ -77,7 +77,7 @@ func priorityText(pod *core.Pod) string {
 // wants adds what the pod requests of nodes and devices.
 func (e *Explainer) wants(r *Report, pod *core.Pod) {
 	if v, err := e.view(pod.Spec.SchedulerName); err == nil {
-		if known, ok := v.state.Pods.Get(keyOf(pod)); ok {
+		if known, ok := v.state.Pods.Get(model.KeyOf(pod)); ok {
 			r.fact("Requests", resourcesText(known.Shape.Requests))
 		}
 	}
@@ -110,7 +110,7 @@ func (e *Explainer) waitingPod(r *Report, pod *core.Pod) error {
 		e.gated(r, pod)
 		return nil
 	}
-	key := model.UnitKey{Key: keyOf(pod)}
+	key := model.UnitKey{Key: model.KeyOf(pod)}
 	if name, ok := claims.GroupName(pod); ok {
 		key = model.UnitKey{Group: true, Key: model.Key{Namespace: pod.Namespace, Name: name}}
 	}
@@ -118,7 +118,7 @@ func (e *Explainer) waitingPod(r *Report, pod *core.Pod) error {
 	if err != nil {
 		return err
 	}
-	u.explain(r, keyOf(pod))
+	u.explain(r, model.KeyOf(pod))
 	return nil
 }
 
@@ -131,7 +131,7 @@ func (e *Explainer) gated(r *Report, pod *core.Pod) {
 	r.Summary = fmt.Sprintf("it is held by scheduling gates (%s) and is not scheduled before they are removed",
 		strings.Join(gates, ", "))
 	r.help("The controller that sets a gate removes it when it is done: look for that controller.",
-		kubectl("get", "pod", keyOf(pod), "-o", "jsonpath='{.spec.schedulingGates}'"))
+		kubectl("get", "pod", model.KeyOf(pod), "-o", "jsonpath='{.spec.schedulingGates}'"))
 	if name, ok := claims.GroupName(pod); ok {
 		r.help("All waiting pods of PodGroup "+name+" wait for this pod's gates, too.",
 			"allot explain podgroup "+name+" -n "+pod.Namespace)

@@ -57,7 +57,7 @@ func (e *Explainer) CompositePodGroup(key model.Key) (*Report, error) {
 // schedulerBelow returns the scheduler of the pods of a tree.
 func (e *Explainer) schedulerBelow(key model.Key) string {
 	for _, group := range e.snap.Objects.PodGroups {
-		if members := e.members[keyOf(group)]; len(members) > 0 && e.isBelow(keyOf(group), key) {
+		if members := e.members[model.KeyOf(group)]; len(members) > 0 && e.isBelow(model.KeyOf(group), key) {
 			return members[0].Spec.SchedulerName
 		}
 	}

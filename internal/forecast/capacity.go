@@ -11,6 +11,7 @@ import (
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/model"
 )
 
 // MaxCopies limits the copies that Capacity counts.
@@ -84,7 +85,7 @@ func (f *Forecaster) addRunsOut(s *simulation, capacity *Capacity, waits []*core
 	if err != nil {
 		return err
 	}
-	w := &Waiting{Subject: unitText(unitOf(waits[0])), first: keyOf(waits[0])}
+	w := &Waiting{Subject: unitText(unitOf(waits[0])), first: model.KeyOf(waits[0])}
 	for _, pod := range waits {
 		w.Pods = append(w.Pods, pod.Name)
 	}

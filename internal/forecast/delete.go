@@ -128,7 +128,7 @@ func (s *simulation) delete(ref Ref, namespace string) error {
 	case *core.Pod:
 		s.remove(object, "")
 	default:
-		s.remove(object, kindName(object)+" "+keyOf(object).String()+" is deleted")
+		s.remove(object, kindName(object)+" "+model.KeyOf(object).String()+" is deleted")
 	}
 	return nil
 }
@@ -180,8 +180,8 @@ func (s *simulation) deleteNamespace(namespace *corev1.Namespace) {
 // deleteClaim deletes a claim. One that is in use is protected until its pods have ended.
 func (s *simulation) deleteClaim(claim *resource.ResourceClaim) {
 	if len(claim.Status.ReservedFor) > 0 {
-		s.problems["ResourceClaim "+keyOf(claim).String()] = Problem{
-			Object: "ResourceClaim " + keyOf(claim).String(), Reason: "it stays until the pods that use it have ended",
+		s.problems["ResourceClaim "+model.KeyOf(claim).String()] = Problem{
+			Object: "ResourceClaim " + model.KeyOf(claim).String(), Reason: "it stays until the pods that use it have ended",
 		}
 		return
 	}

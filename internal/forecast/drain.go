@@ -13,6 +13,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/controller/disruption"
 	"github.com/allot-dev/allot/internal/controller/replica"
+	"github.com/allot-dev/allot/internal/model"
 )
 
 // drain marks a node as unschedulable, and has its pods evicted.
@@ -41,7 +42,7 @@ func (s *simulation) evictDrained() bool {
 			continue
 		}
 		if budget := s.protecting(pod); budget != "" {
-			s.blocked[keyOf(pod)] = fmt.Sprintf("PodDisruptionBudget %s permits no eviction", budget)
+			s.blocked[model.KeyOf(pod)] = fmt.Sprintf("PodDisruptionBudget %s permits no eviction", budget)
 			continue
 		}
 		s.end(pod, Evict, "node "+pod.Spec.NodeName+" is drained")

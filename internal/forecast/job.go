@@ -8,9 +8,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	batch "github.com/allot-dev/allot/api/batch/v1"
-	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/controller/job"
 	"github.com/allot-dev/allot/internal/features"
+	"github.com/allot-dev/allot/internal/model"
 )
 
 // job makes one pass over a Job: its Workload and PodGroup first, then its pods, then its status.
@@ -31,7 +31,7 @@ func (s *simulation) job(owner ownerKey, j *batch.Job) {
 		return
 	}
 	if step.Wait {
-		plan.Create, plan.Drop = nil, appendMissing(plan.Drop, step.Drop)
+		plan.WaitFor(step)
 	}
 	outcome := job.Outcome{}
 	for _, pod := range slices.Concat(plan.Stop, plan.Drop) {
@@ -62,16 +62,6 @@ func (s *simulation) job(owner ownerKey, j *batch.Job) {
 	}
 }
 
-func appendMissing(list, more []*core.Pod) []*core.Pod {
-	list = slices.Clip(list)
-	for _, pod := range more {
-		if !slices.Contains(list, pod) {
-			list = append(list, pod)
-		}
-	}
-	return list
-}
-
 // grouping returns the Workloads and PodGroups of a Job.
 func (s *simulation) grouping(j *batch.Job) job.Grouping {
 	g := job.Grouping{Groups: s.world.PodGroups.ByIndex(byOwner, string(j.UID))}
@@ -99,7 +89,7 @@ func (s *simulation) takeGroupStep(owner ownerKey, j *batch.Job, step job.GroupS
 	case step.DeleteGroup != nil:
 		s.remove(step.DeleteGroup, owner.String()+" has ended")
 	case step.DeleteWorkload != nil:
-		s.world.Workloads.Delete(keyOf(step.DeleteWorkload))
+		s.world.Workloads.Delete(model.KeyOf(step.DeleteWorkload))
 	case step.Why != "":
 		s.problems[owner.String()] = Problem{Object: owner.String(), Reason: "it has no PodGroup: " + step.Why}
 	}

@@ -85,7 +85,7 @@ func (s *simulation) create(object client.Object) error {
 		return err
 	}
 	if pod, ok := object.(*core.Pod); ok {
-		s.newPods = append(s.newPods, keyOf(pod))
+		s.newPods = append(s.newPods, model.KeyOf(pod))
 	}
 	s.put(object)
 	return nil
@@ -272,7 +272,7 @@ func (s *simulation) end(pod *core.Pod, action Action, reason string) {
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: string(action), LastTransitionTime: now,
 	})
 	s.put(ending)
-	s.terminating = append(s.terminating, keyOf(ending))
+	s.terminating = append(s.terminating, model.KeyOf(ending))
 }
 
 // terminate removes the pods that are terminating, and reports whether there were any.
@@ -305,13 +305,13 @@ func (s *simulation) finish(pod *core.Pod, action Action, reason string) {
 
 // drop removes a pod with the claims that were generated for it.
 func (s *simulation) drop(pod *core.Pod) {
-	s.world.Pods.Delete(keyOf(pod))
+	s.world.Pods.Delete(model.KeyOf(pod))
 	s.credit(pod)
 	s.owners.addController(pod)
 	s.releaseClaims(pod)
 	for _, claim := range s.world.Claims.ByIndex(byUser, string(pod.UID)) {
 		if owner := metav1.GetControllerOfNoCopy(claim); owner != nil && owner.UID == pod.UID {
-			s.world.Claims.Delete(keyOf(claim))
+			s.world.Claims.Delete(model.KeyOf(claim))
 			s.credit(claim)
 		}
 	}
@@ -352,15 +352,11 @@ func (s *simulation) lost(name string) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnreachable })
 }
 
-func keyOf(object client.Object) model.Key {
-	return model.Key{Namespace: object.GetNamespace(), Name: object.GetName()}
-}
-
 func unitOf(pod *core.Pod) model.UnitKey {
 	if name, ok := claims.GroupName(pod); ok {
 		return model.UnitKey{Group: true, Key: model.Key{Namespace: pod.Namespace, Name: name}}
 	}
-	return model.UnitKey{Key: keyOf(pod)}
+	return model.UnitKey{Key: model.KeyOf(pod)}
 }
 
 // schedulerName is spec.schedulerName of all pods of a simulation, which has one scheduler.

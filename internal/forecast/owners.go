@@ -41,7 +41,7 @@ func (o owners) add(object client.Object) {
 	default:
 		return
 	}
-	o[ownerKey{kind, keyOf(object)}] = true
+	o[ownerKey{kind, model.KeyOf(object)}] = true
 }
 
 // addController adds the controller of an object, if it has one.

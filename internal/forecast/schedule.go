@@ -210,7 +210,7 @@ func (s *simulation) commit(made *plan.Plan) {
 // createExtended creates the claim for a pod's extended resources.
 func (s *simulation) createExtended(p *plan.Claim) {
 	if claim, ok := s.world.Claims.Get(p.Key.Namespace, p.Key.Name); ok {
-		s.world.Claims.Delete(keyOf(claim)) // it was created for another kind of node
+		s.world.Claims.Delete(model.KeyOf(claim)) // it was created for another kind of node
 	}
 	claim := p.Make.ForExtended(p.Reserve[0])
 	s.created++

@@ -101,7 +101,7 @@ func (s *simulation) begin() {
 	for _, pod := range s.world.Pods.List() {
 		switch {
 		case pod.DeletionTimestamp != nil && !s.lost(pod.Spec.NodeName):
-			s.terminating = append(s.terminating, keyOf(pod))
+			s.terminating = append(s.terminating, model.KeyOf(pod))
 		case pod.Spec.NodeName == "" && !pod.Finished():
 			if len(pod.Spec.ResourceClaims) > 0 {
 				s.lacking[claimOwner{namespace: pod.Namespace, name: pod.Name}] = true

@@ -35,7 +35,7 @@ func (d *difference) addWaits(p *Plan, snap *snapshot.Snapshot) error {
 				w.Already = false
 			}
 		}
-		w.first = keyOf(units[key][0])
+		w.first = model.KeyOf(units[key][0])
 		waits = append(waits, w)
 	}
 	slices.SortStableFunc(waits, func(a, b Waiting) int { return compareBools(a.Already, b.Already) })

@@ -37,7 +37,7 @@ func BudgetFrom(budget *policyv1.PodDisruptionBudget) (*Budget, error) {
 		return nil, fmt.Errorf("poddisruptionbudget %s/%s: %w", budget.Namespace, budget.Name, err)
 	}
 	b := &Budget{
-		Key: keyOf(budget), UID: budget.UID, Version: versionOf(budget), Selector: selector,
+		Key: KeyOf(budget), UID: budget.UID, Version: versionOf(budget), Selector: selector,
 		Allowed: int(budget.Status.DisruptionsAllowed), Granted: map[string]bool{},
 	}
 	for pod := range budget.Status.DisruptedPods {

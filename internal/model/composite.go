@@ -42,7 +42,7 @@ type Composite struct {
 // CompositeFrom converts a CompositePodGroup.
 func CompositeFrom(group *schedulingv1alpha3.CompositePodGroup) *Composite {
 	c := &Composite{
-		Key:       keyOf(group),
+		Key:       KeyOf(group),
 		UID:       group.UID,
 		Version:   versionOf(group),
 		Created:   group.CreationTimestamp.Time,

@@ -36,7 +36,8 @@ func versionOf(object metav1.Object) uint64 {
 	return version
 }
 
-func keyOf(object metav1.Object) Key {
+// KeyOf returns the key of an API object.
+func KeyOf(object metav1.Object) Key {
 	return Key{Namespace: object.GetNamespace(), Name: object.GetName()}
 }
 
@@ -154,7 +155,7 @@ func isTrue(b *bool) bool { return b != nil && *b }
 // ClaimFrom converts a ResourceClaim.
 func ClaimFrom(claim *resource.ResourceClaim) *Claim {
 	c := &Claim{
-		Key:         keyOf(claim),
+		Key:         KeyOf(claim),
 		UID:         claim.UID,
 		Version:     versionOf(claim),
 		Constraints: claim.Spec.Devices.Constraints,
@@ -263,7 +264,7 @@ func (a *Allocation) Result() *resource.AllocationResult {
 // GroupFrom converts a PodGroup.
 func GroupFrom(group *scheduling.PodGroup) *Group {
 	g := &Group{
-		Key:      keyOf(group),
+		Key:      KeyOf(group),
 		UID:      group.UID,
 		Version:  versionOf(group),
 		Created:  group.CreationTimestamp.Time,

@@ -22,7 +22,7 @@ func PodFrom(pod *core.Pod, claims []PodClaim) (*Pod, error) {
 		return nil, fmt.Errorf("pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	p := &Pod{
-		Key:           keyOf(pod),
+		Key:           KeyOf(pod),
 		UID:           pod.UID,
 		Version:       versionOf(pod),
 		SchedulerName: upstream.Spec.SchedulerName,

@@ -17,7 +17,7 @@ const bindCompleted = "pv.kubernetes.io/bind-completed"
 func VolumeClaimFrom(claim *corev1.PersistentVolumeClaim) *VolumeClaim {
 	_, completed := claim.Annotations[bindCompleted]
 	c := &VolumeClaim{
-		Key:      keyOf(claim),
+		Key:      KeyOf(claim),
 		UID:      claim.UID,
 		Version:  versionOf(claim),
 		Volume:   claim.Spec.VolumeName,

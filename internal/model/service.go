@@ -29,7 +29,7 @@ type Service struct {
 
 // ServiceFrom converts a Service.
 func ServiceFrom(service *corev1.Service) *Service {
-	return &Service{Key: keyOf(service), UID: service.UID, Version: versionOf(service), Selector: service.Spec.Selector}
+	return &Service{Key: KeyOf(service), UID: service.UID, Version: versionOf(service), Selector: service.Spec.Selector}
 }
 
 // selectedCount counts the pods on nodes that match a selector, except pods that are being deleted.

@@ -34,7 +34,7 @@ func (c *canvas) claims(users map[model.Key]*claimUsers) []*Claim {
 	c.unpublished = map[model.DeviceID]*lostDevice{}
 	list := map[string]*Claim{}
 	for claim := range c.world.Claims.All() {
-		key := keyOf(claim)
+		key := model.KeyOf(claim)
 		known, ok := c.world.State.Claims.Get(key)
 		if !ok {
 			continue

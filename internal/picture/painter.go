@@ -10,7 +10,6 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/claims"
-	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/snapshot"
 )
@@ -72,13 +71,13 @@ func (p *Painter) units() ([]*Unit, map[model.Key]*claimUsers) {
 	groups := map[model.Key]*Unit{}
 	for group := range p.world.PodGroups.All() {
 		u := unitOfGroup(group)
-		units[u.key], groups[keyOf(group)] = u, u
+		units[u.key], groups[model.KeyOf(group)] = u, u
 	}
 	users := map[model.Key]*claimUsers{}
 	for pod := range p.world.Pods.All() {
 		group, unit := p.groupOf(pod), (*Unit)(nil)
 		if group != nil {
-			unit = groups[keyOf(group)]
+			unit = groups[model.KeyOf(group)]
 			unit.add(pod)
 		} else {
 			unit = unitOfPod(pod)
@@ -139,8 +138,4 @@ func (p *Painter) addUsers(
 		used = true
 	}
 	return used
-}
-
-func keyOf(object client.Object) model.Key {
-	return model.Key{Namespace: object.GetNamespace(), Name: object.GetName()}
 }

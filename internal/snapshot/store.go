@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"cmp"
 	"iter"
 	"maps"
 	"slices"
@@ -48,7 +47,7 @@ func (s *Store[T]) Len() int { return len(s.objects) }
 
 // Put adds an object, or replaces the one of the same name.
 func (s *Store[T]) Put(object T) {
-	key := keyOf(object)
+	key := model.KeyOf(object)
 	old, replaced := s.objects[key]
 	s.objects[key] = object
 	for _, i := range s.indexes {
@@ -111,14 +110,14 @@ func (i *index[T]) add(object T) {
 		if i.entries[key] == nil {
 			i.entries[key] = &indexEntry[T]{objects: map[model.Key]T{}}
 		}
-		i.entries[key].objects[keyOf(object)], i.entries[key].sorted = object, nil
+		i.entries[key].objects[model.KeyOf(object)], i.entries[key].sorted = object, nil
 	}
 }
 
 func (i *index[T]) remove(object T) {
 	for _, key := range i.keys(object) {
 		entry := i.entries[key]
-		delete(entry.objects, keyOf(object))
+		delete(entry.objects, model.KeyOf(object))
 		entry.sorted = nil
 		if len(entry.objects) == 0 {
 			delete(i.entries, key)
@@ -127,11 +126,7 @@ func (i *index[T]) remove(object T) {
 }
 
 func compareObjects[T client.Object](a, b T) int {
-	return cmp.Or(compareStrings(a.GetNamespace(), b.GetNamespace()), compareStrings(a.GetName(), b.GetName()))
-}
-
-func keyOf(object client.Object) model.Key {
-	return model.Key{Namespace: object.GetNamespace(), Name: object.GetName()}
+	return model.CompareKeys(model.KeyOf(a), model.KeyOf(b))
 }
 
 func (s *Store[T]) put(object client.Object) bool {
@@ -147,16 +142,16 @@ func (s *Store[T]) get(like client.Object) (client.Object, bool) {
 	if _, ok := like.(T); !ok {
 		return nil, false
 	}
-	object, ok := s.objects[keyOf(like)]
+	object, ok := s.objects[model.KeyOf(like)]
 	return object, ok
 }
 
 func (s *Store[T]) remove(like client.Object) bool {
 	_, ok := like.(T)
-	if _, exists := s.objects[keyOf(like)]; !ok || !exists {
+	if _, exists := s.objects[model.KeyOf(like)]; !ok || !exists {
 		return false
 	}
-	s.Delete(keyOf(like))
+	s.Delete(model.KeyOf(like))
 	return true
 }
 

@@ -115,7 +115,7 @@ func (w *World) fill(o *Objects) {
 func stored[T client.Object](w *World, objects []T) *Store[T] {
 	s := &Store[T]{objects: make(map[model.Key]T, len(objects)), indexes: map[string]*index[T]{}}
 	for _, object := range objects {
-		s.objects[keyOf(object)] = object
+		s.objects[model.KeyOf(object)] = object
 	}
 	w.kinds = append(w.kinds, s)
 	return s

@@ -169,8 +169,7 @@ func (c *Controller) pass(ctx context.Context, job *batch.Job, pods []*core.Pod)
 	plan := Decide(job, pods, c.backoff(job.UID, pods), c.clock.Now())
 	step, failure := c.group(ctx, job, plan)
 	if failure != nil || step.Wait {
-		plan.Create = nil
-		plan.Drop = appendNew(plan.Drop, step.Drop)
+		plan.WaitFor(step)
 	}
 	outcome, err := c.changePods(ctx, job, plan, step.Group)
 	if failure == nil {
@@ -193,18 +192,6 @@ func (c *Controller) pass(ctx context.Context, job *batch.Job, pods []*core.Pod)
 		return fmt.Errorf("job %s/%s: %w", job.Namespace, job.Name, failure)
 	}
 	return nil
-}
-
-// appendNew appends the pods that are not in the list yet: a pod that is dropped twice would be
-// counted twice.
-func appendNew(list, more []*core.Pod) []*core.Pod {
-	list = slices.Clip(list)
-	for _, pod := range more {
-		if !slices.Contains(list, pod) {
-			list = append(list, pod)
-		}
-	}
-	return list
 }
 
 // claim returns the pods of the Job, after adopting and releasing. Adopted pods have the finalizer.

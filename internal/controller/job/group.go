@@ -47,6 +47,18 @@ type GroupStep struct {
 	DeleteWorkload *scheduling.Workload
 }
 
+// WaitFor changes the plan to create no pods and to delete those that the step must have deleted.
+// Each pod is deleted once, because deleted pods are counted.
+func (p *Plan) WaitFor(step GroupStep) {
+	p.Create = nil
+	p.Drop = slices.Clip(p.Drop)
+	for _, pod := range step.Drop {
+		if !slices.Contains(p.Drop, pod) {
+			p.Drop = append(p.Drop, pod)
+		}
+	}
+}
+
 // unmanagedGroup reports whether this controller must not create a PodGroup: the Job does not
 // request one, its template names one, or pods already run without one.
 func unmanagedGroup(job *batch.Job, g Grouping, active []*core.Pod) bool {
