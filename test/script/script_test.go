@@ -16,7 +16,7 @@ import (
 )
 
 // atOnce is how many scripts run at once: mostly they wait for something that takes no processor.
-const atOnce = "3"
+const atOnce = "5"
 
 // Processes collect garbage more seldom than they would by themselves, as long as there is little
 // of it: that takes a fifth less of the processor.
