@@ -173,9 +173,9 @@ func sameForm(t *testing.T, a, b reflect.Type, path string) {
 			t.Errorf("%s (-v1):\n%s", path, diff)
 			return
 		}
-		for i := range a.NumField() {
-			if f, ok := b.FieldByName(a.Field(i).Name); ok {
-				sameForm(t, a.Field(i).Type, f.Type, path+"."+f.Name)
+		for field := range a.Fields() {
+			if f, ok := b.FieldByName(field.Name); ok {
+				sameForm(t, field.Type, f.Type, path+"."+f.Name)
 			}
 		}
 	case reflect.Pointer, reflect.Slice:
@@ -188,8 +188,7 @@ func sameForm(t *testing.T, a, b reflect.Type, path string) {
 
 func formOf(s reflect.Type) []string {
 	var out []string
-	for i := range s.NumField() {
-		f := s.Field(i)
+	for f := range s.Fields() {
 		wire := strings.Join(slices.DeleteFunc(strings.Split(f.Tag.Get("protobuf"), ","), func(part string) bool {
 			return part == "opt" || part == "rep" // what differs in these says nothing of the bytes
 		}), ",")

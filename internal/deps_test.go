@@ -423,12 +423,7 @@ func TestCoreIsPure(t *testing.T) {
 }
 
 func isCore(dir string) bool {
-	for _, name := range core {
-		if dir == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(core, dir)
 }
 
 func impure(node ast.Node) []string {

@@ -138,8 +138,7 @@ type member struct {
 // membersOf returns the fields of a struct that are in its JSON.
 func membersOf(t reflect.Type) []member {
 	var all []member
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		tag, tagged := f.Tag.Lookup("json")
 		name, options, _ := strings.Cut(tag, ",")
 		m := member{

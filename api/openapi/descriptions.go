@@ -1,14 +1,14 @@
 package openapi
 
+import "maps"
+
 // ownTexts returns the descriptions of added fields, of kinds that upstream 1.37 does not have, and
 // of the few upstream types without a SwaggerDoc method.
 func ownTexts() texts {
 	all := texts{}
 	for _, part := range []texts{addedTexts(), podGroupTexts(), workloadTexts(), templateTexts(), placementTexts(),
 		machineryTexts()} {
-		for model, fields := range part {
-			all[model] = fields
-		}
+		maps.Copy(all, part)
 	}
 	return all
 }

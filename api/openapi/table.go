@@ -3,6 +3,7 @@ package openapi
 import (
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -58,14 +59,14 @@ func (t *table) addLine(line string, model *string) error {
 	words := strings.Fields(line)
 	if strings.HasPrefix(line, "\t") {
 		if *model == "" || len(words) == 0 {
-			return fmt.Errorf("no type above, or no field")
+			return errors.New("no type above, or no field")
 		}
 		f, err := parseFacts(words[1:])
 		t.fields[*model][words[0]] = f
 		return err
 	}
 	if len(words) < 2 {
-		return fmt.Errorf("want two words")
+		return errors.New("want two words")
 	}
 	switch words[0] {
 	case "package":
@@ -81,7 +82,7 @@ func (t *table) addLine(line string, model *string) error {
 	case "type":
 		*model = words[1]
 		if _, ok := t.types[*model]; ok {
-			return fmt.Errorf("again")
+			return errors.New("again")
 		}
 		f, err := parseFacts(words[2:])
 		t.types[*model], t.fields[*model] = f, map[string]facts{}

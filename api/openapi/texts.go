@@ -18,7 +18,7 @@ type documented interface {
 // upstream type, and descriptions in this package take precedence.
 func (d *definer) docs(t reflect.Type) map[string]string {
 	all := map[string]string{}
-	if u, ok := reflect.Zero(upstreamOf(t)).Interface().(documented); ok {
+	if u, ok := reflect.TypeAssert[documented](reflect.Zero(upstreamOf(t))); ok {
 		maps.Copy(all, u.SwaggerDoc())
 	}
 	if ours(t) {

@@ -8,7 +8,7 @@ import (
 )
 
 // FuzzUnmarshal looks for input that panics, that is read otherwise than upstream reads it, or that
-// cannot be written again. Run it with: go test -fuzz FuzzUnmarshal ./api/protobuf
+// cannot be written again. Run it with: go test -fuzz FuzzUnmarshal ./api/protobuf.
 func FuzzUnmarshal(f *testing.F) {
 	for seed := range int64(6) {
 		pod := &corev1.Pod{}

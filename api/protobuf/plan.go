@@ -58,8 +58,8 @@ func (p *plan) size(s reflect.Value) int {
 // write writes the message so that it ends before buf[i], and returns its start. Because it goes
 // backwards, the length of a nested message is known when it is written.
 func (p *plan) write(buf []byte, i int, s reflect.Value) (int, error) {
-	for at := len(p.fields) - 1; at >= 0; at-- {
-		f := p.fields[at]
+	for _, f := range slices.Backward(p.fields) {
+
 		var err error
 		if i, err = f.shape.write(f, buf, i, s.Field(f.index)); err != nil {
 			return 0, within("."+f.name, err)

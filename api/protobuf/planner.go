@@ -28,9 +28,9 @@ func (pl *planner) plan(t reflect.Type) (*plan, error) {
 	}
 	p := &plan{}
 	pl.plans[t] = p
-	for i := range t.NumField() {
-		if err := pl.add(p, t.Field(i)); err != nil {
-			return nil, fmt.Errorf("%s.%s: %w", t, t.Field(i).Name, err)
+	for field := range t.Fields() {
+		if err := pl.add(p, field); err != nil {
+			return nil, fmt.Errorf("%s.%s: %w", t, field.Name, err)
 		}
 	}
 	slices.SortFunc(p.fields, func(a, b *field) int { return cmp.Compare(a.number, b.number) })
@@ -173,8 +173,7 @@ func uniqueNumbers(t reflect.Type) error {
 	seen := map[int32]string{}
 	var walk func(t reflect.Type) error
 	walk = func(t reflect.Type) error {
-		for i := range t.NumField() {
-			sf := t.Field(i)
+		for sf := range t.Fields() {
 			tag, tagged := sf.Tag.Lookup("protobuf")
 			if !tagged && sf.Anonymous && !isTypeMeta(sf.Type) {
 				if err := walk(sf.Type); err != nil {

@@ -97,7 +97,7 @@ func readKey(data []byte) (record, []byte, error) {
 	if err != nil {
 		return record{}, nil, err
 	}
-	r := record{number: int32(k >> 3), wire: wireType(k & 7)} //nolint:gosec // upstream truncates the number as well
+	r := record{number: int32(k >> 3), wire: wireType(k & 7)}
 	if r.number <= 0 {
 		return r, nil, fmt.Errorf("illegal field number %d", r.number)
 	}

@@ -247,32 +247,32 @@ func (b *cellBuilder) add(devices model.Bits) {
 	})
 }
 
-func (l *cellBuilder) addDevice(device int, of *deviceKind) {
-	b := l.offer
+func (b *cellBuilder) addDevice(device int, of *deviceKind) {
+	offer := b.offer
 	// Devices of one kind are often published consecutively.
-	for i := len(b.cells) - 1; i >= l.firstCell; i-- {
-		if b.cells[i].deviceKind == of {
-			b.cells[i].devices = append(b.cells[i].devices, device)
+	for i := len(offer.cells) - 1; i >= b.firstCell; i-- {
+		if offer.cells[i].deviceKind == of {
+			offer.cells[i].devices = append(offer.cells[i].devices, device)
 			return
 		}
 	}
-	c := cell{deviceKind: of, view: l.view, adminClaim: l.adminClaim, matches: of.matches, usage: of.usage}
-	if b.views[l.view].Devices[device].AllowMultipleAllocations {
-		if c.shared = b.sharedDevice(&b.views[l.view], device, l.adminClaim >= 0); c.shared == nil ||
+	c := cell{deviceKind: of, view: b.view, adminClaim: b.adminClaim, matches: of.matches, usage: of.usage}
+	if offer.views[b.view].Devices[device].AllowMultipleAllocations {
+		if c.shared = offer.sharedDevice(&offer.views[b.view], device, b.adminClaim >= 0); c.shared == nil ||
 			c.shared.maxShares == 0 {
 			return
 		}
-		b.hasShared = true
+		offer.hasShared = true
 		c.matches = c.shared.withoutUnservable(of.matches)
 		if c.shared.inUse {
 			c.usage = counterUsage{}
 		}
 	}
-	if l.counters != nil && !l.counters.admits(&c.usage) {
+	if b.counters != nil && !b.counters.admits(&c.usage) {
 		return
 	}
 	c.devices = append(make([]int, 0, of.size), device)
-	b.cells = append(b.cells, c)
+	offer.cells = append(offer.cells, c)
 }
 
 // hasValue reports whether the devices have the value of the attribute.

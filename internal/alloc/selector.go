@@ -76,7 +76,7 @@ type availableSet struct {
 
 const (
 	maxCompiled = 1000 // expressions
-	// available sets and value sets of a pool; when it is reached, all are dropped
+	// available sets and value sets of a pool; when it is reached, all are dropped.
 	maxSets       = 1000
 	maxSelections = 1000 // selections and their filters; this also limits the results of a pool
 )

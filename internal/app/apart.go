@@ -263,7 +263,7 @@ func (p *process) begun(
 		return true, nil
 	case ctx.Err() != nil:
 		done("stopped", nil)
-		return false, nil
+		return false, nil //nolint:nilerr // it was ended
 	}
 	done("", err)
 	return false, errReported

@@ -373,7 +373,7 @@ func (a *attached) refusedWrite(t *testing.T) {
 func (a *attached) brokenWatches(t *testing.T) {
 	seed := time.Now().UnixNano()
 	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewSource(seed)) //nolint:gosec // not for secrets
+	random := rand.New(rand.NewSource(seed))
 	for i := range 12 {
 		a.pod(fmt.Sprint("churn-", i), "allot", "", "one")
 		a.line.cut(random)

@@ -191,11 +191,11 @@ func (o *diffOptions) serverView(ctx context.Context, schedulerName string) (*se
 // onlyIn returns the lines of a that b does not have, or has less often.
 func onlyIn(a, b string) []string {
 	count := map[string]int{}
-	for _, line := range strings.Split(b, "\n") {
+	for line := range strings.SplitSeq(b, "\n") {
 		count[line]++
 	}
 	var out []string
-	for _, line := range strings.Split(a, "\n") {
+	for line := range strings.SplitSeq(a, "\n") {
 		if count[line]--; count[line] < 0 {
 			out = append(out, line)
 		}

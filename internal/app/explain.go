@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -74,7 +75,7 @@ func (o *explainOptions) run(ctx context.Context, word, name string, streams Str
 	case !slices.Contains([]string{"text", "json", "yaml"}, o.output):
 		return fmt.Errorf("--output must be text, json or yaml, got %q", o.output)
 	case o.watch && o.file != "":
-		return fmt.Errorf("--watch needs a cluster, not --snapshot")
+		return errors.New("--watch needs a cluster, not --snapshot")
 	}
 	last := ""
 	report := func(snap *snapshot.Snapshot, namespace string) error {

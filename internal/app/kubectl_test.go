@@ -34,7 +34,7 @@ func TestKubectlTarget(t *testing.T) {
 				t.Setenv(name, "")
 			}
 			env := map[string]string{}
-			for _, pair := range strings.Fields(tc.env) {
+			for pair := range strings.FieldsSeq(tc.env) {
 				name, value, _ := strings.Cut(pair, "=")
 				env[name] = value
 				t.Setenv(name, value)

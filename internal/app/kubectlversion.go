@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -40,7 +41,7 @@ func useOwnVersion(kubectl *cobra.Command, flags genericclioptions.RESTClientGet
 
 func printVersions(flags genericclioptions.RESTClientGetter, out io.Writer, output string, clientOnly bool) error {
 	if output != "" && output != "yaml" && output != "json" {
-		return fmt.Errorf("--output must be 'yaml' or 'json'")
+		return errors.New("--output must be 'yaml' or 'json'")
 	}
 	versions := kubectlversion.Version{ClientVersion: apiserver.VersionInfo(), KustomizeVersion: kustomizeVersion()}
 	var unreachable error

@@ -197,7 +197,7 @@ func newNodeCommand(streams Streams) *cobra.Command {
 
 // newApartCommand returns the command of a part. Nodes have no leader election: each process has
 // its own nodes.
-func newApartCommand(streams Streams, name, short string, elected bool, make func(*apartOptions) work) *cobra.Command {
+func newApartCommand(streams Streams, name, short string, elected bool, newWork func(*apartOptions) work) *cobra.Command {
 	var o apartOptions
 	cmd := &cobra.Command{
 		Use:   name,
@@ -208,7 +208,7 @@ func newApartCommand(streams Streams, name, short string, elected bool, make fun
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			klog.LogToStderr(true)
 			progress := cli.NewProgress(streams.Out, cli.StyleFor(streams.Out, os.Getenv), nil)
-			if err := runApart(cmd.Context(), o, make(&o), progress); err != nil {
+			if err := runApart(cmd.Context(), o, newWork(&o), progress); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			return nil

@@ -27,8 +27,7 @@ func TestExitCodesOfPlans(t *testing.T) {
 	} {
 		err := planVerdict(&c.plan)
 		code := 0
-		var exit exitError
-		if errors.As(err, &exit) {
+		if exit, ok := errors.AsType[exitError](err); ok {
 			code = int(exit)
 		}
 		if code != c.want || exitCode(t.Context(), err, Streams{}) != c.want {

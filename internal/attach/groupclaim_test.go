@@ -15,7 +15,7 @@ import (
 )
 
 // TestGroupClaims runs testdata/groupclaims. Rewrite with: go test ./internal/attach -run
-// GroupClaims -rewrite
+// GroupClaims -rewrite.
 func TestGroupClaims(t *testing.T) {
 	w := newWorld()
 	c := &GroupClaims{

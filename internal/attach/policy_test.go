@@ -38,7 +38,7 @@ func shippedPolicy(t *testing.T) *admissionregistrationv1.MutatingAdmissionPolic
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, doc := range strings.Split(string(text), "\n---\n") {
+	for doc := range strings.SplitSeq(string(text), "\n---\n") {
 		var policy admissionregistrationv1.MutatingAdmissionPolicy
 		if err := yaml.Unmarshal([]byte(doc), &policy); err == nil && policy.Kind == "MutatingAdmissionPolicy" {
 			return &policy

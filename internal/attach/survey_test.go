@@ -66,14 +66,14 @@ func (d *discovered) ServerResourcesForGroupVersionWithContext(
 		return nil, err
 	}
 	var list metav1.APIResourceList
-	for _, name := range strings.Fields(d.kinds[gv]) {
+	for name := range strings.FieldsSeq(d.kinds[gv]) {
 		list.APIResources = append(list.APIResources, metav1.APIResource{Name: name})
 	}
 	return &list, nil
 }
 
 // TestChoices runs testdata/choices: what is run on servers of different releases, and what is done
-// when one does not answer (F69). Rewrite with: go test ./internal/attach -run Choices -rewrite
+// when one does not answer (F69). Rewrite with: go test ./internal/attach -run Choices -rewrite.
 func TestChoices(t *testing.T) {
 	datadriven.RunTest(t, "testdata/choices", func(t *testing.T, d *datadriven.TestData) string {
 		server := &discovered{kinds: map[string]string{}}
@@ -84,7 +84,7 @@ func TestChoices(t *testing.T) {
 				wanted = arg.Vals
 			}
 		}
-		for _, line := range strings.Split(d.Input, "\n") {
+		for line := range strings.SplitSeq(d.Input, "\n") {
 			gv, kinds, _ := strings.Cut(line, ": ")
 			server.kinds[gv] = strings.ReplaceAll(kinds, "devices ", strings.Join(required, " ")+" ")
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/allot-dev/allot/internal/claims/claimstest"
 )
 
-// TestScenarios runs testdata/scenarios. Rewrite with: go test ./internal/claims -rewrite
+// TestScenarios runs testdata/scenarios. Rewrite with: go test ./internal/claims -rewrite.
 func TestScenarios(t *testing.T) {
 	claimstest.Play(t, "testdata/scenarios", func(script *claimstest.Script) map[string]claimstest.Verb {
 		s := scenario{script}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,7 +106,7 @@ type applier struct {
 func (a *applier) apply(ctx context.Context, manifests []Manifest) ([]Ref, error) {
 	first, rest := inOrder(manifests)
 	provided := provides(first)
-	a.all = append(first[:len(first):len(first)], rest...)
+	a.all = slices.Concat(first, rest)
 	later, err := a.judge(ctx, a.all, provided)
 	if err != nil {
 		return a.done, err

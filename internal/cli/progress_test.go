@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -97,7 +98,7 @@ func TestStyleFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	for _, w := range []interface{ Write([]byte) (int, error) }{f, &strings.Builder{}} {
+	for _, w := range []io.Writer{f, &strings.Builder{}} {
 		if got := StyleFor(w, func(string) string { return "" }); got != (Style{}) {
 			t.Errorf("%T gets the style %+v", w, got)
 		}

@@ -123,9 +123,9 @@ func ownedBy[T metav1.Object](v *view, objects map[types.NamespacedName]T, ref R
 // complaint returns the message of the last warning event about an object.
 func (v *view) complaint(uid types.UID) string {
 	events := v.events[uid]
-	for i := len(events) - 1; i >= 0; i-- {
-		if events[i].Type == corev1.EventTypeWarning {
-			return events[i].Message
+	for _, event := range slices.Backward(events) {
+		if event.Type == corev1.EventTypeWarning {
+			return event.Message
 		}
 	}
 	return ""

@@ -142,8 +142,8 @@ func (i *Informer[T]) ByIndex(name, key string) []T {
 func (i *Informer[T]) Reached() string { return i.shared.GetIndexer().LastStoreSyncResourceVersion() }
 
 // OnChange calls f for each change, in order, on one goroutine: old is nil for a new object, and
-// new is nil for a deleted one.
-func (i *Informer[T]) OnChange(f func(old, new T)) {
+// now is nil for a deleted one.
+func (i *Informer[T]) OnChange(f func(old, now T)) {
 	var none T
 	registration, err := i.shared.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { f(none, obj.(T)) },

@@ -138,14 +138,14 @@ func TestOnChangeTellsOfEachChange(t *testing.T) {
 		m := newMemory(pod("a", "x", "", "1"))
 		informer := newInformer(m, &core.Pod{})
 		var told []string
-		informer.OnChange(func(old, new *core.Pod) {
+		informer.OnChange(func(old, now *core.Pod) {
 			switch {
 			case old == nil:
-				told = append(told, "new "+new.Name+" "+new.ResourceVersion)
-			case new == nil:
+				told = append(told, "new "+now.Name+" "+now.ResourceVersion)
+			case now == nil:
 				told = append(told, "gone "+old.Name+" "+old.ResourceVersion)
 			default:
-				told = append(told, new.Name+" "+old.ResourceVersion+" -> "+new.ResourceVersion)
+				told = append(told, now.Name+" "+old.ResourceVersion+" -> "+now.ResourceVersion)
 			}
 		})
 		defer run(t, informer)()

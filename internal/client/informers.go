@@ -95,13 +95,13 @@ func (f *Informers) WaitForSync(ctx context.Context) error {
 // Wait waits until all informers have stopped, after the context of Start has ended.
 func (f *Informers) Wait() { f.running.Wait() }
 
-func informerFor[T Object](f *Informers, kind string, make func() *Informer[T]) *Informer[T] {
+func informerFor[T Object](f *Informers, kind string, create func() *Informer[T]) *Informer[T] {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if i, ok := f.kinds[kind]; ok {
 		return i.(*Informer[T])
 	}
-	i := make()
+	i := create()
 	f.kinds[kind] = i
 	if f.absent[kind] {
 		i.absent = true

@@ -19,7 +19,7 @@ import (
 // object in order, after it has applied them itself. client.Informer implements it.
 type Cache[T client.Object] interface {
 	Get(namespace, name string) (T, bool)
-	OnChange(f func(old, new T))
+	OnChange(f func(old, now T))
 }
 
 // PodCache is a cache of pods with an index by PodGroup.

@@ -38,7 +38,7 @@ type world struct {
 	state      *model.State
 }
 
-func newWorld(t interface{ Fatal(...any) }) *world {
+func newWorld(t interface{ Fatal(args ...any) }) *world {
 	w := &world{
 		pods: memcache.New[*core.Pod](), groups: memcache.New[*scheduling.PodGroup](),
 		claims: memcache.New[*resource.ResourceClaim](),

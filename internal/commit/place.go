@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -93,9 +94,7 @@ func (c *placementWrite) write(ctx context.Context) Result {
 			failed = failAll(left, err)
 			n = len(left)
 		}
-		for pod, err := range failed {
-			result.Failed[pod] = err
-		}
+		maps.Copy(result.Failed, failed)
 		left = left[n:]
 	}
 	return result

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -196,7 +197,7 @@ func (w *boltWalk) leaf(path [][]byte, id uint64, isBucket bool, key, value []by
 		}
 		return nil
 	}
-	inner := append(path[:len(path):len(path)], key)
+	inner := slices.Concat(path, [][]byte{key})
 	if len(value) < boltBucket {
 		return fmt.Errorf("%w: a bucket in page %d has %d bytes", errBolt, id, len(value))
 	}

@@ -159,7 +159,7 @@ func (a *attempt) blocked(r *Report, answer *PodAnswer, pod *model.Pod, blocker 
 	for _, topic := range blocker.Topics {
 		switch topic.Kind {
 		case model.TopicClaim:
-			a.claimInTheWay(r, answer, pod, topic.Key)
+			a.claimInTheWay(r, answer, topic.Key)
 		case model.TopicVolumeClaim:
 			a.helpWithVolumeClaim(r, topic.Key)
 		}
@@ -262,7 +262,7 @@ func (e *Explainer) templateMissing(r *Report, namespace, object string) {
 }
 
 // claimInTheWay explains a claim that a pod names and cannot use.
-func (a *attempt) claimInTheWay(r *Report, answer *PodAnswer, pod *model.Pod, key model.Key) {
+func (a *attempt) claimInTheWay(r *Report, answer *PodAnswer, key model.Key) {
 	claim := a.claims[key]
 	if claim == nil {
 		var names []string

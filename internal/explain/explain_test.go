@@ -96,7 +96,7 @@ func directives(t *testing.T, file string) (server snapshot.Server, fixtures, su
 			break
 		}
 		if names, ok := strings.CutPrefix(line, "# fixtures:"); ok {
-			for _, name := range strings.Fields(names) {
+			for name := range strings.FieldsSeq(names) {
 				fixtures = append(fixtures, filepath.Join("testdata", "fixtures", name+".yaml"))
 			}
 		}

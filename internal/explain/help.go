@@ -68,8 +68,8 @@ func each(names []string, format string) []string {
 
 func (n *nodeExplainer) helpWithTaint(f *reason.NodeFailure, nodes []string) {
 	key := strings.TrimPrefix(f.Detail[:max(0, strings.Index(f.Detail, ":"))], "{")
-	if strings.HasPrefix(key, "node.kubernetes.io/") {
-		what := strings.TrimPrefix(key, "node.kubernetes.io/")
+	if after, ok := strings.CutPrefix(key, "node.kubernetes.io/"); ok {
+		what := after
 		n.report.help(
 			"Nodes are tainted as "+what+" by the control plane, as long as they are: repair them.",
 			each(nodes, "kubectl describe node %s")...)

@@ -69,7 +69,7 @@ func (t *text) heading(heading string) {
 func (t *text) paragraph(first, rest, words string) {
 	line := first
 	empty := true
-	for _, word := range strings.Fields(words) {
+	for word := range strings.FieldsSeq(words) {
 		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
 			t.line(line)
 			line, empty = rest, true

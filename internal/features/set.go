@@ -101,7 +101,7 @@ func firstOff(s Set, g Gate) Gate {
 // parse returns the setting of each gate in text.
 func parse(text string) (map[Gate]bool, error) {
 	stages, named := map[Gate]bool{}, map[Gate]bool{}
-	for _, item := range strings.Split(text, ",") {
+	for item := range strings.SplitSeq(text, ",") {
 		item = strings.TrimSpace(item)
 		if item == "" {
 			continue

@@ -11,7 +11,7 @@ import (
 func TestScenarios(t *testing.T) {
 	datadriven.RunTest(t, "testdata/set", func(t *testing.T, d *datadriven.TestData) string {
 		var s Set
-		for _, line := range strings.Split(d.Input, "\n") {
+		for line := range strings.SplitSeq(d.Input, "\n") {
 			if err := s.Set(line); err != nil {
 				return "error: " + err.Error() + "\n"
 			}

@@ -19,8 +19,10 @@ const (
 	// fleet.
 	LabelFleet = "allot.dev/fleet"
 
-	MaxNodes   = 65536 // per fleet: the node agent has a /24 of 10.0.0.0/8 for each node
-	MaxDevices = 65536 // per pool
+	// MaxNodes is how many nodes a fleet can have: the node agent has a /24 of 10.0.0.0/8 for each.
+	MaxNodes = 65536
+	// MaxDevices is how many devices a pool can have.
+	MaxDevices = 65536
 )
 
 // Fleet is a set of simulated nodes and network-attached devices.

@@ -43,25 +43,20 @@ func compareOwners(a, b claimOwner) int {
 }
 
 // generateClaims creates the claims that pods and PodGroups lack.
-func (s *simulation) generateClaims() error {
+func (s *simulation) generateClaims() {
 	for _, key := range slices.SortedFunc(maps.Keys(s.lacking), compareOwners) {
-		done, err := s.generateFor(key)
-		if err != nil {
-			return err
-		}
-		if done {
+		if s.generateFor(key) {
 			delete(s.lacking, key)
 		}
 	}
-	return nil
 }
 
 // generateFor creates the claims of one owner, and reports whether it lacks none.
-func (s *simulation) generateFor(key claimOwner) (done bool, err error) {
+func (s *simulation) generateFor(key claimOwner) (done bool) {
 	if key.group {
 		group, ok := s.world.PodGroups.Get(key.namespace, key.name)
 		if !ok || !s.world.Features.On(features.WorkloadClaims) {
-			return true, nil
+			return true
 		}
 		change := s.settleClaims(key, claims.GroupOwner(group))
 		if change.Record != nil {
@@ -69,11 +64,11 @@ func (s *simulation) generateFor(key claimOwner) (done bool, err error) {
 			updated.Status.ResourceClaimStatuses = groupRecords(change.Record)
 			s.world.PodGroups.Put(&updated)
 		}
-		return change.Settled() && len(change.Problems) == 0, nil
+		return change.Settled() && len(change.Problems) == 0
 	}
 	pod, ok := s.world.Pods.Get(key.namespace, key.name)
 	if !ok {
-		return true, nil
+		return true
 	}
 	var group *scheduling.PodGroup
 	if name, member := claims.GroupName(pod); member {
@@ -89,7 +84,7 @@ func (s *simulation) generateFor(key claimOwner) (done bool, err error) {
 		updated.Status.ResourceClaimStatuses = change.Record
 		s.world.Pods.Put(&updated)
 	}
-	return change.Settled() && len(change.Problems) == 0 && !claims.LacksRecord(pod), nil
+	return change.Settled() && len(change.Problems) == 0 && !claims.LacksRecord(pod)
 }
 
 func groupRecords(records []corev1.PodResourceClaimStatus) []schedulingv1beta1.PodGroupResourceClaimStatus {

@@ -134,7 +134,7 @@ func input(
 	var world forecast.Changes
 	for line := range strings.Lines(string(archive.Comment)) {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		for _, value := range strings.Fields(rest) {
+		for value := range strings.FieldsSeq(rest) {
 			switch word {
 			case "world:":
 				data, err := os.ReadFile(filepath.Join("testdata", "fixtures", value+".yaml"))

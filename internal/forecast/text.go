@@ -2,7 +2,6 @@ package forecast
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -144,7 +143,7 @@ func (t *text) pods(changes []PodChange) {
 		}
 		bySubject[c.subject()] = append(bySubject[c.subject()], c)
 	}
-	slices.SortFunc(subjects, func(a, b string) int { return cmp.Compare(a, b) })
+	slices.Sort(subjects)
 	for _, subject := range subjects {
 		list := bySubject[subject]
 		indent := ""

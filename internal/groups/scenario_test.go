@@ -14,7 +14,7 @@ import (
 	"github.com/allot-dev/allot/internal/groups"
 )
 
-// TestScenarios runs testdata/scenarios. Rewrite with: go test ./internal/groups -rewrite
+// TestScenarios runs testdata/scenarios. Rewrite with: go test ./internal/groups -rewrite.
 func TestScenarios(t *testing.T) {
 	claimstest.Play(t, "testdata/scenarios", func(script *claimstest.Script) map[string]claimstest.Verb {
 		s := &scenario{Script: script}

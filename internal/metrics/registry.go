@@ -6,9 +6,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/component-base/metrics/legacyregistry"
-	// registers metrics for the requests of the process
+
+	// registers metrics for the requests of the process.
 	_ "k8s.io/component-base/metrics/prometheus/restclient"
-	// registers metrics for the queues of controllers
+	// registers metrics for the queues of controllers.
 	_ "k8s.io/component-base/metrics/prometheus/workqueue"
 )
 

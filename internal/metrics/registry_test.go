@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -22,7 +23,7 @@ func TestHandlerShowsWhatWasCountedAndWhatClientGoCounts(t *testing.T) {
 	r.Templates.Synced(time.Second)
 	New().Claims.Generated("pod", time.Second) // another control plane in the process
 	answer := httptest.NewRecorder()
-	r.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	r.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	for _, want := range []string{
 		`allot_claim_generation_seconds_bucket{owner="pod",le="0.016"} 0`,
 		`allot_claim_generation_seconds_bucket{owner="pod",le="0.032"} 1`,

@@ -126,11 +126,11 @@ func clamped(sign int) int64 {
 func nanos(q resource.Quantity) *big.Int {
 	dec := decimal(q)
 	n := new(big.Int).Set(dec.UnscaledBig())
-	if shift := int64(dec.Scale()) + int64(resource.Nano); shift > 0 {
+	shift := int64(dec.Scale()) + int64(resource.Nano)
+	if shift > 0 {
 		return n.Quo(n, powerOfTen(shift))
-	} else {
-		return n.Mul(n, powerOfTen(-shift))
 	}
+	return n.Mul(n, powerOfTen(-shift))
 }
 
 func fromNanos(n *big.Int, format resource.Format) resource.Quantity {

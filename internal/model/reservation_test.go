@@ -35,9 +35,9 @@ func TestReservation(t *testing.T) {
 		"a pod beside a group": {Claim{Allocation: allocated, Consumers: []Consumer{group}},
 			Use{Consumer: pod}, pod, false},
 	} {
-		add, any, needed := c.claim.Reservation(c.use)
-		if add != c.want || any != c.anyPod || needed != (c.want != Consumer{}) {
-			t.Errorf("%s: %v any pod %t needed %t", name, add, any, needed)
+		add, anyPod, needed := c.claim.Reservation(c.use)
+		if add != c.want || anyPod != c.anyPod || needed != (c.want != Consumer{}) {
+			t.Errorf("%s: %v any pod %t needed %t", name, add, anyPod, needed)
 		}
 	}
 }

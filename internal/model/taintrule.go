@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	resourcev1 "k8s.io/api/resource/v1"
@@ -139,9 +140,7 @@ func (t *RuleTaints) clone() *RuleTaints {
 	c := &RuleTaints{one: map[string][]*TaintRule{}}
 	if t != nil {
 		c.all = t.all
-		for device, list := range t.one {
-			c.one[device] = list
-		}
+		maps.Copy(c.one, t.one)
 	}
 	return c
 }

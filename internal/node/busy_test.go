@@ -103,8 +103,7 @@ func TestManyPods(t *testing.T) {
 	p.runtime = NewSimulated(w.clock, 0)
 	runner := reconciler.New("pods", p.reconcile, reconciler.Options{Workers: 16, Clock: w.clock})
 	p.queue = runner
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
+	ctx := t.Context()
 	go func() { _ = runner.Run(ctx) }()
 
 	b.mu.Lock()

@@ -161,19 +161,18 @@ func (p *pods) resumeOrStart(ctx context.Context, key types.NamespacedName, inde
 
 // refuse records an event with the reason why the pod does not run, once per reason, if it
 // persists.
-func (p *pods) refuse(key types.NamespacedName, t *track, reason string, why error) error {
+func (p *pods) refuse(key types.NamespacedName, t *track, reason string, why error) {
 	if t.why != why.Error() {
 		t.why, t.since, t.reported = why.Error(), p.clock.Now(), false
 	}
 	if left := eventPatience - p.clock.Since(t.since); left > 0 {
 		p.queue.AddAfter(key, left)
-		return nil
+		return
 	}
 	if !t.reported {
 		t.reported = true
 		p.events.Eventf(t.pod, corev1.EventTypeWarning, reason, "%s", t.why)
 	}
-	return nil
 }
 
 // report writes changes of the pod's status and schedules the next change.

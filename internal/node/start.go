@@ -24,10 +24,12 @@ func (p *pods) start(ctx context.Context, key types.NamespacedName, index int, t
 		p.queue.AddAfter(key, readAgain)
 	}
 	if problem != nil {
-		return false, p.refuse(key, t, "WaitingForClaim", problem)
+		p.refuse(key, t, "WaitingForClaim", problem)
+		return false, nil
 	}
 	if err := p.hold(key, t.pod, used); err != nil {
-		return false, p.refuse(key, t, "WaitingForDevice", err)
+		p.refuse(key, t, "WaitingForDevice", err)
+		return false, nil
 	}
 	if left := p.untilPrepare(t); left > 0 {
 		p.queue.AddAfter(key, left)
@@ -40,7 +42,8 @@ func (p *pods) start(ctx context.Context, key types.NamespacedName, index int, t
 		return false, p.reportWaiting(ctx, key, index, t)
 	}
 	if err := p.runtime.Start(ctx, t.pod); err != nil {
-		return false, p.refuse(key, t, "FailedStart", err)
+		p.refuse(key, t, "FailedStart", err)
+		return false, nil
 	}
 	t.why, t.preparation = "", preparation{}
 	return true, nil
@@ -67,7 +70,7 @@ func (p *pods) claim(ctx context.Context, pod *core.Pod, u usedClaim) (*resource
 	}
 	if u.generated || claims.NamesPod(pod, claim) || claims.MadeFor(pod, claim) ||
 		claims.CanRunWith(p.features, pod, claim) != nil {
-		return claim, nil
+		return claim, nil //nolint:nilerr // the caller checks it again, and reports why
 	}
 	claim, err := p.live.LiveClaim(ctx, pod.Namespace, u.name)
 	switch {

@@ -136,7 +136,7 @@ func (w *world) settle() error {
 			return err
 		}
 	}
-	return fmt.Errorf("the queues do not become empty")
+	return errors.New("the queues do not become empty")
 }
 
 // advance lets time pass, stopping at each moment at which something is due.
@@ -309,7 +309,7 @@ func (w *world) UpdatePodStatus(_ context.Context, pod *core.Pod) (*core.Pod, er
 		return nil, notFound("pods", pod.Name)
 	case pod.UID != have.UID || pod.ResourceVersion != have.ResourceVersion:
 		w.note("conflict on pod %s/status", pod.Name)
-		return nil, apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, pod.Name, fmt.Errorf("it has changed"))
+		return nil, apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, pod.Name, errors.New("it has changed"))
 	}
 	next := have.DeepCopy()
 	next.Status = *pod.Status.DeepCopy()

@@ -75,7 +75,8 @@ func (p *Painter) units() ([]*Unit, map[model.Key]*claimUsers) {
 	}
 	users := map[model.Key]*claimUsers{}
 	for pod := range p.world.Pods.All() {
-		group, unit := p.groupOf(pod), (*Unit)(nil)
+		var unit *Unit
+		group := p.groupOf(pod)
 		if group != nil {
 			unit = groups[model.KeyOf(group)]
 			unit.add(pod)

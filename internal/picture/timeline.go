@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,7 +51,7 @@ func (t *Timeline) next(before, now *Picture) Timeline {
 		number++
 		moment.Number = number
 		// Earlier Pictures share the beginning of the list.
-		next.Moments = append(next.Moments[:len(next.Moments):len(next.Moments)], moment)
+		next.Moments = append(slices.Clip(next.Moments), moment)
 	}
 	oldest := now.Taken.Add(-Span)
 	for len(next.Moments) > maxMoments || len(next.Moments) > 0 && next.Moments[0].Time.Time.Before(oldest) {
@@ -82,7 +83,7 @@ func (t *Timeline) withSample(now *Picture) []Sample {
 	for len(samples) > 0 && samples[0].Time.Time.Before(oldest) {
 		samples = samples[1:]
 	}
-	return append(samples[:len(samples):len(samples)], sample)
+	return append(slices.Clip(samples), sample)
 }
 
 func count(counts map[DeviceState]int, devices []Device) {

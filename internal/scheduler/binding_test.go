@@ -139,7 +139,7 @@ func TestF70Fails(t *testing.T) {
 	}
 }
 
-// The only device that there is is tried again after a while, not at once, and nothing is held
+// The only device that there is tried again after a while, not at once, and nothing is held
 // meanwhile.
 func TestF70OnlyDeviceFails(t *testing.T) {
 	s, x := f70(t, 1)

@@ -99,7 +99,7 @@ func (p *podStatus) reconcile(ctx context.Context, key model.Key) error {
 		return nil
 	}
 	if err := p.limiter.Wait(ctx); err != nil {
-		return nil // stopping
+		return nil //nolint:nilerr // stopping
 	}
 	patch, err := p.patch(pod, verdict)
 	if err == nil {

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,9 +47,7 @@ func keysNamed(namespace, prefix string, n int) []model.Key {
 // labelled draws a label, "" being none.
 func labelled(w *wakeWorld, labels map[string]string, key string, values ...string) map[string]string {
 	changed := map[string]string{}
-	for k, v := range labels {
-		changed[k] = v
-	}
+	maps.Copy(changed, labels)
 	delete(changed, key)
 	if value := one(w, values...); value != "" {
 		changed[key] = value

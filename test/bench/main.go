@@ -35,24 +35,30 @@ func main() {
 		log.Fatal(err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-
+	var err error
 	if *many > 0 {
-		if err := collections(ctx, *many); err != nil {
-			log.Fatal(err)
-		}
-		return
+		err = collections(ctx, *many)
+	} else {
+		err = runAll(ctx, *names, *runs, *profile)
 	}
+	stop()
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// runAll runs the named workloads, and prints a line for each run.
+func runAll(ctx context.Context, names string, runs int, profile string) error {
 	out := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(out, "workload\tpods\tseconds\tpods/s\ttrivial pods/s\tratio\tp50\tp99\twrites/pod\tCPU ms/pod\tpeak MB")
 	for _, w := range workloads() {
-		if !strings.Contains(","+*names+",", ","+w.name+",") {
+		if !strings.Contains(","+names+",", ","+w.name+",") {
 			continue
 		}
-		for range *runs {
-			r, err := run(ctx, w, *profile)
+		for range runs {
+			r, err := run(ctx, w, profile)
 			if err != nil {
-				log.Fatalf("workload %s: %v", w.name, err)
+				return fmt.Errorf("workload %s: %w", w.name, err)
 			}
 			fmt.Fprintf(
 				out,
@@ -73,6 +79,7 @@ func main() {
 			out.Flush()
 		}
 	}
+	return nil
 }
 
 func logTo(name string) error {

@@ -85,7 +85,7 @@ func (s *stage) endAll(names []string) {
 func (s *stage) act(a act) {
 	switch a.cmd {
 	case "apply":
-		for _, text := range strings.Split(a.input, "\n---\n") {
+		for text := range strings.SplitSeq(a.input, "\n---\n") {
 			if what, ok := strings.CutPrefix(text, "delete "); ok {
 				s.act(act{cmd: "delete", input: what}) // while what was applied is acted on
 				continue
@@ -93,7 +93,7 @@ func (s *stage) act(a act) {
 			s.apply(text)
 		}
 	case "delete":
-		for _, what := range strings.Fields(a.input) {
+		for what := range strings.FieldsSeq(a.input) {
 			resource, name, _ := strings.Cut(what, "/")
 			err := s.resource(schema.ParseGroupResource(resource)).Delete(context.Background(), name,
 				metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)})

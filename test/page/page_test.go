@@ -2,8 +2,8 @@ package page
 
 import (
 	"context"
+	"errors"
 	"flag"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -165,7 +165,7 @@ func checkChange(t *testing.T, b *browser, view *dashboard.View) {
 	}
 	b.await(`document.querySelector("#units").innerText.includes("team-a/newcomer")`)
 	b.await(`document.querySelector("#moments").innerText.includes("newcomer is waiting: minCount is not satisfied")`)
-	view.Fail(fmt.Errorf("the cluster cannot be read"))
+	view.Fail(errors.New("the cluster cannot be read"))
 	b.await(`document.querySelector("#status").innerText === "the cluster cannot be read"`)
 }
 

@@ -124,7 +124,7 @@ func (c *cluster) within(limit time.Duration, ok func() bool) bool {
 // create creates the objects of a YAML text that do not exist.
 func (c *cluster) create(text string) {
 	c.Helper()
-	for _, document := range strings.Split(text, "\n---\n") {
+	for document := range strings.SplitSeq(text, "\n---\n") {
 		object := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
 			c.Fatal(err, document)

@@ -121,7 +121,7 @@ func oneValue(ts *testscript.TestScript, neg bool, args []string) {
 	count, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	values := map[string]string{}
-	for _, line := range strings.Split(ts.ReadFile(args[1]), "\n") {
+	for line := range strings.SplitSeq(ts.ReadFile(args[1]), "\n") {
 		word, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if value == "" {
 			continue
@@ -141,7 +141,7 @@ func oneValue(ts *testscript.TestScript, neg bool, args []string) {
 //	later 10s 2026-01-02T03:04:05Z 2026-01-02T03:04:15Z
 func later(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
-		ts.Fatalf("usage: later duration time time")
+		ts.Fatalf("usage: later duration time")
 	}
 	least, err := time.ParseDuration(args[0])
 	ts.Check(err)

@@ -93,7 +93,7 @@ func (a *api) alive(ctx context.Context) error {
 // create creates the objects of a manifest. An existing object was created by a request whose
 // response was lost.
 func (a *api) create(ctx context.Context, manifest string) error {
-	for _, doc := range strings.Split(manifest, "\n---\n") {
+	for doc := range strings.SplitSeq(manifest, "\n---\n") {
 		obj := &unstructured.Unstructured{}
 		if err := yaml.NewYAMLOrJSONDecoder(bytes.NewReader([]byte(doc)), 4096).Decode(&obj.Object); err != nil {
 			return fmt.Errorf("manifest: %w\n%s", err, doc)

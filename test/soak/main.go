@@ -49,8 +49,9 @@ func main() {
 	flag.StringVar(&o.dir, "dir", "", "directory for logs and state (default: a temporary one, kept after a failure)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := soak(ctx, o); err != nil {
+	err := soak(ctx, o)
+	stop()
+	if err != nil {
 		log.Fatal(err)
 	}
 }

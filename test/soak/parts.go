@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -221,8 +222,8 @@ func (p *parts) waitAll(ctx context.Context) error {
 // stop stops the processes, the last one first.
 func (p *parts) stop() error {
 	var errs []error
-	for i := len(p.list) - 1; i >= 0; i-- {
-		part := p.list[i]
+	for _, part := range slices.Backward(p.list) {
+
 		part.mu.Lock()
 		part.stopped = true
 		ended := part.ended

@@ -51,7 +51,7 @@ func (l limit) apply(s *apiextensionsv1.JSONSchemaProps) {
 const (
 	label     = `^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	subdomain = `^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
-	// "request" or "request/subrequest"
+	// "request" or "request/subrequest".
 	reference = `^[a-z0-9]([-a-z0-9]*[a-z0-9])?(/[a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
 )
 

@@ -28,7 +28,7 @@ func schemaOf(k kind, texts comments) (*apiextensionsv1.JSONSchemaProps, error) 
 	if err != nil {
 		return nil, err
 	}
-	definitions, err := builder.Build(func(model string) spec.Ref { return spec.MustCreateRef(model) })
+	definitions, err := builder.Build(spec.MustCreateRef)
 	if err != nil {
 		return nil, err
 	}

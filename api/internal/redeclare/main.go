@@ -88,7 +88,7 @@ func parseRedeclaration(arg string) redeclaration {
 	head, added, _ := strings.Cut(arg, "+")
 	name, fields, _ := strings.Cut(head, ":")
 	r := redeclaration{name: name, replaced: map[string]string{}}
-	for _, f := range strings.Split(fields, ",") {
+	for f := range strings.SplitSeq(fields, ",") {
 		if field, typ, ok := strings.Cut(f, "="); ok {
 			r.replaced[field] = typ
 		}

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -39,7 +40,7 @@ func (c *Chain) namespaceAllows(ctx context.Context, a admission.Attributes) err
 	if isNamespace(a) {
 		if a.GetOperation() == admission.Delete && undeletable(a.GetName()) {
 			return apierrors.NewForbidden(a.GetResource().GroupResource(), a.GetName(),
-				fmt.Errorf("this namespace may not be deleted"))
+				errors.New("this namespace may not be deleted"))
 		}
 		return nil
 	}

@@ -126,7 +126,8 @@ func automounts(account *corev1.ServiceAccount, pod *core.Pod) bool {
 // mountToken mounts the volume with a token in each container that mounts nothing in its place.
 func mountToken(pod *core.Pod) {
 	isToken := func(v corev1.Volume) bool { return strings.HasPrefix(v.Name, tokenVolumePrefix) }
-	i, name := slices.IndexFunc(pod.Spec.Volumes, isToken), ""
+	var name string
+	i := slices.IndexFunc(pod.Spec.Volumes, isToken)
 	if i >= 0 {
 		name = pod.Spec.Volumes[i].Name
 	} else {

@@ -139,7 +139,7 @@ func (s *Server) Merge(old client.Object, manifest []byte, in *snapshot.World) (
 	if err != nil {
 		return nil, fmt.Errorf("merge: %w", err)
 	}
-	object, ok := reflect.New(reflect.TypeOf(old).Elem()).Interface().(client.Object)
+	object, ok := reflect.TypeAssert[client.Object](reflect.New(reflect.TypeOf(old).Elem()))
 	if !ok {
 		return nil, fmt.Errorf("%w: %T", ErrUnknownKind, old)
 	}

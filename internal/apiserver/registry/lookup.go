@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -95,7 +96,7 @@ func (l *Lookup) PriorityClass(ctx context.Context, name string) (*schedulingv1.
 func (l *Lookup) LimitRanges(ctx context.Context, namespace string) ([]corev1.LimitRange, error) {
 	store, ok := l.stores[schema.GroupResource{Resource: "limitranges"}]
 	if !ok {
-		return nil, fmt.Errorf("no storage of limitranges")
+		return nil, errors.New("no storage of limitranges")
 	}
 	list, err := store.List(genericapirequest.WithNamespace(ctx, namespace),
 		&internalversion.ListOptions{ResourceVersion: "0"})
@@ -109,7 +110,7 @@ func (l *Lookup) LimitRanges(ctx context.Context, namespace string) ([]corev1.Li
 func (l *Lookup) PriorityClasses(ctx context.Context) ([]schedulingv1.PriorityClass, error) {
 	store, ok := l.stores[schema.GroupResource{Group: schedulingGroup, Resource: "priorityclasses"}]
 	if !ok {
-		return nil, fmt.Errorf("no storage of priorityclasses")
+		return nil, errors.New("no storage of priorityclasses")
 	}
 	list, err := store.List(genericapirequest.WithNamespace(ctx, ""), &internalversion.ListOptions{ResourceVersion: "0"})
 	if err != nil {

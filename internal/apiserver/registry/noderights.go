@@ -2,7 +2,7 @@ package registry
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -21,7 +21,7 @@ var _ noderights.Objects = &Lookup{}
 func (l *Lookup) PodsOn(ctx context.Context, node string) ([]*core.Pod, error) {
 	store, ok := l.stores[corev1.Resource("pods")]
 	if !ok {
-		return nil, fmt.Errorf("no storage of pods")
+		return nil, errors.New("no storage of pods")
 	}
 	list, err := store.List(genericapirequest.WithNamespace(ctx, ""), &internalversion.ListOptions{
 		ResourceVersion: "0", FieldSelector: fields.OneTermEqualSelector("spec.nodeName", node),

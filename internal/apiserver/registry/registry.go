@@ -112,9 +112,7 @@ func (r *Registry) add(e entry, cfg Config) error {
 		if r.groups[n.group][version] == nil {
 			r.groups[n.group][version] = map[string]rest.Storage{}
 		}
-		for path, s := range storages {
-			r.groups[n.group][version][path] = s
-		}
+		maps.Copy(r.groups[n.group][version], storages)
 	}
 	return nil
 }

@@ -60,8 +60,8 @@ func TestCarryGroupClaims(t *testing.T) {
 }
 
 func TestCarryAnyPodLastsAsLongAsTheAllocation(t *testing.T) {
-	allocated := func(any *bool) *resource.ResourceClaimStatus {
-		return &resource.ResourceClaimStatus{Allocation: &resource.AllocationResult{ReservedForAnyPod: any}}
+	allocated := func(anyPod *bool) *resource.ResourceClaimStatus {
+		return &resource.ResourceClaimStatus{Allocation: &resource.AllocationResult{ReservedForAnyPod: anyPod}}
 	}
 	tests := []struct {
 		name      string

@@ -198,7 +198,7 @@ func poolName(path *field.Path, name string) field.ErrorList {
 	if len(name) > resourcev1.PoolNameMaxLength {
 		errs = append(errs, field.TooLong(path, "", resourcev1.PoolNameMaxLength))
 	}
-	for _, part := range strings.Split(name, "/") {
+	for part := range strings.SplitSeq(name, "/") {
 		for _, message := range validation.IsDNS1123Subdomain(part) {
 			errs = append(errs, field.Invalid(path, part, message))
 		}

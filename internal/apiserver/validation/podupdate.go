@@ -161,8 +161,8 @@ func gatesUpdate(path *field.Path, now, old []corev1.PodSchedulingGate) field.Er
 	}
 	var errs field.ErrorList
 	// The last of several equal ones is reported.
-	for i := len(now) - 1; i >= 0; i-- {
-		if name := now[i].Name; !seen[name] {
+	for i, n := range slices.Backward(now) {
+		if name := n.Name; !seen[name] {
 			seen[name] = true
 			errs = append(errs,
 				field.Forbidden(path.Index(i).Child("name"), "scheduling gates may only be removed after creation"))

@@ -182,9 +182,9 @@ func windowsOptions(path *field.Path, o *corev1.WindowsSecurityContextOptions) f
 }
 
 func windowsAccount(name string) []string {
-	user, domain := name, ""
-	if before, after, ok := strings.Cut(name, `\`); ok {
-		domain, user = before, after
+	user := name
+	if domain, after, ok := strings.Cut(name, `\`); ok {
+		user = after
 		dns := func(domain string) bool { return len(validation.IsDNS1123Subdomain(strings.ToLower(domain))) == 0 }
 		if !netBIOSForm.MatchString(domain) && !dns(domain) || len(domain) >= 256 {
 			return []string{"the domain must be a NetBIOS or DNS name"}

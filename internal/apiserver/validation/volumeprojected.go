@@ -187,10 +187,10 @@ func signerName(at *field.Path, name string) field.ErrorList {
 	if longest := 2*validation.DNS1123SubdomainMaxLength + validation.DNS1123LabelMaxLength + 2; len(name) > longest {
 		errs = append(errs, field.TooLong(at, "", longest))
 	}
-	for _, label := range strings.Split(domain, ".") {
+	for label := range strings.SplitSeq(domain, ".") {
 		errs = append(errs, wellFormed(at, label, validation.IsDNS1123Label)...)
 	}
-	for _, label := range strings.Split(rest, ".") {
+	for label := range strings.SplitSeq(rest, ".") {
 		errs = append(errs, wellFormed(at, label, validation.IsDNS1123Subdomain)...)
 	}
 	return errs

@@ -109,7 +109,7 @@ func quobyte(at *field.Path, s *corev1.QuobyteVolumeSource) field.ErrorList {
 	case len(s.Tenant) > 64:
 		errs = append(errs, field.Required(at.Child("tenant"), "a UUID of at most 64 characters"))
 	default:
-		for _, host := range strings.Split(s.Registry, ",") {
+		for host := range strings.SplitSeq(s.Registry, ",") {
 			_, _, err := net.SplitHostPort(host)
 			errs = append(
 				errs,

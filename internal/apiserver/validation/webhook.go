@@ -95,7 +95,7 @@ func webhooks(hooks, old []webhook) field.ErrorList {
 		lax.stored.addConditions(old[i].MatchConditions)
 	}
 	name := func(h *webhook) string { return h.Name }
-	errs := each(path, hooks, func(at *field.Path, h *webhook) field.ErrorList { return lax.check(at, h) })
+	errs := each(path, hooks, lax.check)
 	if len(unique(path, old, "name", name)) == 0 {
 		errs = append(errs, unique(path, hooks, "name", name)...)
 	}

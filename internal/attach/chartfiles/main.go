@@ -65,7 +65,7 @@ func generate() (map[string]string, error) {
 
 // templateSyncRules returns the permissions for allot template-sync when it is installed alone.
 func templateSyncRules() ([]rbacv1.PolicyRule, error) {
-	for _, text := range strings.Split(templatesync.Manifests(), "\n---\n") {
+	for text := range strings.SplitSeq(templatesync.Manifests(), "\n---\n") {
 		var role rbacv1.ClusterRole
 		if err := yaml.Unmarshal([]byte(text), &role); err != nil {
 			return nil, fmt.Errorf("manifests of template-sync: %w", err)

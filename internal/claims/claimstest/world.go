@@ -22,7 +22,7 @@ type World struct {
 // Parse returns a World with the objects of a text, one a line.
 func Parse(text string) (*World, error) {
 	w := &World{}
-	for _, text := range strings.Split(text, "\n") {
+	for text := range strings.SplitSeq(text, "\n") {
 		text, _, _ = strings.Cut(text, "#")
 		fields := strings.Fields(text)
 		if len(fields) == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// TestScenarios runs testdata/scenarios. Rewrite with: go test ./internal/controller/claim -rewrite
+// TestScenarios runs testdata/scenarios. Rewrite with: go test ./internal/controller/claim -rewrite.
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
 		s := &scenario{world: newWorld()}

@@ -224,7 +224,7 @@ func (w *world) update(claim *resource.ResourceClaim) (*resource.ResourceClaim, 
 	}
 	if w.conflicts > 0 || live.ResourceVersion != claim.ResourceVersion {
 		w.conflicts = max(0, w.conflicts-1)
-		return nil, apierrors.NewConflict(w.claims.resource(), claim.Name, fmt.Errorf("it has changed"))
+		return nil, apierrors.NewConflict(w.claims.resource(), claim.Name, errors.New("it has changed"))
 	}
 	updated := claim.DeepCopy()
 	if updated.DeletionTimestamp != nil && len(updated.Finalizers) == 0 {

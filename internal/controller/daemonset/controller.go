@@ -86,7 +86,7 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 	}
 	selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
 	if err != nil || selector.Empty() {
-		return nil // validation rejects such a selector
+		return nil //nolint:nilerr // validation rejects such a selector
 	}
 	settled, wait, err := c.pods.Settled(ctx, set, selector)
 	if err != nil {

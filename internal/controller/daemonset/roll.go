@@ -1,6 +1,8 @@
 package daemonset
 
 import (
+	"cmp"
+
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -134,7 +136,7 @@ func (p *pass) surgeAt(at *place, s *surging) {
 		s.busy++
 		return
 	}
-	if older != nil && p.isAvailable(older) || older == nil && newer != nil && p.isAvailable(newer) {
+	if serving := cmp.Or(older, newer); serving != nil && p.isAvailable(serving) {
 		s.available++
 	}
 	switch {

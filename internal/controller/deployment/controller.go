@@ -76,7 +76,7 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 	}
 	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
 	if err != nil || selector.Empty() {
-		return nil // validation rejects such a selector
+		return nil //nolint:nilerr // validation rejects such a selector
 	}
 	sets, err := c.claim(ctx, d, selector)
 	if err != nil {

@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -210,8 +211,6 @@ func sum(sets []*set, of func(*set) int32) int32 {
 
 func cloneMap(m map[string]string) map[string]string {
 	clone := make(map[string]string, len(m)+1)
-	for k, v := range m {
-		clone[k] = v
-	}
+	maps.Copy(clone, m)
 	return clone
 }

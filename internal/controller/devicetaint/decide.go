@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
@@ -46,7 +47,7 @@ func uses(pod *core.Pod, claim *resource.ResourceClaim) bool {
 	if claim.Status.Allocation == nil {
 		return false
 	}
-	if any := claim.Status.Allocation.ReservedForAnyPod; any != nil && *any {
+	if ptr.Deref(claim.Status.Allocation.ReservedForAnyPod, false) {
 		return true
 	}
 	group, member := claims.GroupName(pod)

@@ -13,7 +13,7 @@ import (
 	"github.com/allot-dev/allot/internal/claims/claimstest"
 )
 
-// TestScenarios runs testdata. Rewrite with: go test ./internal/controller/devicetaint -rewrite
+// TestScenarios runs testdata. Rewrite with: go test ./internal/controller/devicetaint -rewrite.
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		w := newWorld(t)

@@ -2,6 +2,7 @@ package devicetaint
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -189,7 +190,7 @@ func (w *world) MarkDisrupted(_ context.Context, pod *core.Pod, condition corev1
 func (w *world) DeletePod(_ context.Context, pod *core.Pod) error {
 	if w.fails > 0 {
 		w.fails--
-		return fmt.Errorf("the connection is lost")
+		return errors.New("the connection is lost")
 	}
 	now, ok := w.pods.Get(pod.Namespace, pod.Name)
 	if !ok || now.UID != pod.UID {

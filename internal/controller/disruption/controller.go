@@ -88,7 +88,7 @@ func (c *Controller) Reconcile(ctx context.Context, key Key) error {
 	}
 	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	if err != nil {
-		return nil // validation rejects such a selector
+		return nil //nolint:nilerr // validation rejects such a selector
 	}
 	pods := selected(c.pods.InNamespace(b.Namespace), selector)
 	counted, err := c.count(ctx, b, pods)

@@ -87,7 +87,7 @@ func (c *Controller) Reconcile(ctx context.Context, uid types.UID) error {
 // an unknown kind is read when the kind becomes known.
 func (c *Controller) verify(ctx context.Context, owner types.UID) error {
 	for _, place := range c.graph.Places(owner) {
-		state, _, err := c.lookUp(ctx, place, owner)
+		state, err := c.lookUp(ctx, place, owner)
 		if err != nil {
 			return err
 		}
@@ -100,10 +100,10 @@ func (c *Controller) verify(ctx context.Context, owner types.UID) error {
 }
 
 // lookUp reads the object at place and compares its UID.
-func (c *Controller) lookUp(ctx context.Context, place Place, uid types.UID) (OwnerState, *Object, error) {
+func (c *Controller) lookUp(ctx context.Context, place Place, uid types.UID) (OwnerState, error) {
 	kind, ok := c.graph.Kind(groupKind(metav1.OwnerReference{APIVersion: place.APIVersion, Kind: place.Kind}))
 	if !ok || kind.Namespaced && place.Namespace == "" {
-		return Unknown, nil, nil
+		return Unknown, nil
 	}
 	namespace := ""
 	if kind.Namespaced {
@@ -112,13 +112,13 @@ func (c *Controller) lookUp(ctx context.Context, place Place, uid types.UID) (Ow
 	live, err := c.objects.Live(ctx, kind, namespace, place.Name)
 	switch {
 	case apierrors.IsNotFound(err) && !kinds.Unserved(err):
-		return Absent, nil, nil
+		return Absent, nil
 	case err != nil:
-		return Unknown, nil, fmt.Errorf("look for owner %s %s/%s: %w", place.Kind, namespace, place.Name, err)
+		return Unknown, fmt.Errorf("look for owner %s %s/%s: %w", place.Kind, namespace, place.Name, err)
 	case live.UID != uid:
-		return Absent, nil, nil
+		return Absent, nil
 	}
-	return stateOf(live), live, nil
+	return stateOf(live), nil
 }
 
 // collect deletes o if its owners do not exist or wait for it. It uses the graph and, if o has
@@ -165,7 +165,7 @@ func (c *Controller) resolve(ctx context.Context, o *Object) ([]Owner, error) {
 		if owner.State != Unseen {
 			continue
 		}
-		state, _, err := c.lookUp(ctx, placeOf(o, owner.Ref), owner.Ref.UID)
+		state, err := c.lookUp(ctx, placeOf(o, owner.Ref), owner.Ref.UID)
 		if err != nil {
 			return nil, err
 		}

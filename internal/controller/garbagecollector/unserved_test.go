@@ -45,7 +45,7 @@ func TestAPathThatIsNotServedSaysNothingAboutOwners(t *testing.T) {
 				Owners:    []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "o"}},
 			},
 		)
-		state, _, err := c.lookUp(t.Context(), Place{APIVersion: "v1", Kind: "Pod", Namespace: "ns", Name: "p"}, "o")
+		state, err := c.lookUp(t.Context(), Place{APIVersion: "v1", Kind: "Pod", Namespace: "ns", Name: "p"}, "o")
 		if gone := state == Absent; gone != tc.gone || (err == nil) != tc.gone {
 			t.Errorf("%s: the owner is %s, error %v", name, state, err)
 		}

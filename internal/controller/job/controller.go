@@ -129,7 +129,7 @@ func (c *Controller) Reconcile(ctx context.Context, key Key) error {
 	}
 	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
 	if err != nil {
-		return nil // validation rejects such a selector
+		return nil //nolint:nilerr // validation rejects such a selector
 	}
 	settled, wait, err := c.settled(ctx, job, selector)
 	if err != nil {

@@ -153,7 +153,7 @@ func taintsOf(node *corev1.Node) string {
 	return strings.Join(out, " ")
 }
 
-// TestScenarios runs testdata. Rewrite with: go test ./internal/controller/nodelifecycle -rewrite
+// TestScenarios runs testdata. Rewrite with: go test ./internal/controller/nodelifecycle -rewrite.
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		w := newWorld(t)

@@ -133,7 +133,7 @@ func (w *world) Eventf(object runtime.Object, eventtype, reason, format string, 
 	w.logf("event on %s: %s %s: %s", object.(metav1.Object).GetName(), eventtype, reason, fmt.Sprintf(format, args...))
 }
 
-// TestScenarios runs testdata. Rewrite with: go test ./internal/controller/nodetaint -rewrite
+// TestScenarios runs testdata. Rewrite with: go test ./internal/controller/nodetaint -rewrite.
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		w := newWorld(t)
@@ -238,7 +238,7 @@ func (w *world) pod(t *testing.T, d *datadriven.TestData, name string, words []s
 		case !tolerates:
 			pod.Spec.NodeName = word
 		default:
-			for _, text := range strings.Split(list, ",") {
+			for text := range strings.SplitSeq(list, ",") {
 				key, seconds, limited := strings.Cut(text, "/")
 				toleration := corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists}
 				if limited {

@@ -21,7 +21,7 @@ import (
 )
 
 // TestScenarios runs testdata/scenarios. Rewrite with: go test ./internal/controller/podgroup
-// -rewrite
+// -rewrite.
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
 		s := &scenario{world: &claimstest.World{}}

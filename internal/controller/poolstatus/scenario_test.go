@@ -138,7 +138,7 @@ func text(name string, status *upstreamv1alpha3.ResourcePoolStatusRequestStatus)
 	return b.String()
 }
 
-// TestScenarios runs testdata. Rewrite with: go test ./internal/controller/poolstatus -rewrite
+// TestScenarios runs testdata. Rewrite with: go test ./internal/controller/poolstatus -rewrite.
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		w := newWorld()
@@ -161,7 +161,7 @@ func (w *world) play(t *testing.T, d *datadriven.TestData) {
 		repeat := 1
 		d.MaybeScanArgs(t, "repeat", &repeat)
 		for n := range repeat {
-			for _, manifest := range strings.Split(d.Input, "\n---\n") {
+			for manifest := range strings.SplitSeq(d.Input, "\n---\n") {
 				w.apply(t, d, strings.ReplaceAll(manifest, "{N}", fmt.Sprint(n)))
 			}
 		}

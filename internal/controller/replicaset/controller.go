@@ -67,7 +67,7 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 	}
 	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
 	if err != nil {
-		return nil // validation rejects such a selector
+		return nil //nolint:nilerr // validation rejects such a selector
 	}
 	settled, wait, err := c.pods.Settled(ctx, rs, selector)
 	if err != nil {

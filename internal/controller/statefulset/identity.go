@@ -1,6 +1,7 @@
 package statefulset
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 
@@ -82,9 +83,7 @@ func newPod(set *apps.StatefulSet, revision Revision, ordinal int) *core.Pod {
 	if pod.Labels == nil {
 		pod.Labels = map[string]string{}
 	}
-	for key, value := range identity(pod.Name, ordinal) {
-		pod.Labels[key] = value
-	}
+	maps.Copy(pod.Labels, identity(pod.Name, ordinal))
 	pod.Labels[appsv1.StatefulSetRevisionLabel] = revision.Name
 	pod.Spec.Hostname, pod.Spec.Subdomain = pod.Name, set.Spec.ServiceName
 	pod.Spec.Volumes = volumes(set, ordinal, pod.Spec.Volumes)

@@ -41,7 +41,7 @@ func TestNewestVersionOfTemplatesIsUsed(t *testing.T) {
 		{own + " resource.k8s.io/v1beta1 resource.k8s.io/v1beta2 resource.k8s.io/v1", "v1"},
 	} {
 		resources := map[string]string{}
-		for _, version := range strings.Fields(c.has) {
+		for version := range strings.FieldsSeq(c.has) {
 			resources[version] = "resourceclaimtemplates"
 		}
 		if has(resources, own) {

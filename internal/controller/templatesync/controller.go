@@ -83,7 +83,7 @@ type Controller struct {
 }
 
 func newController(cache Caches, templates TemplateWriter, originals StatusWriter, events reconciler.Recorder,
-	meter Meter, clock clock.PassiveClock) *Controller { //nolint:revive // each is another thing
+	meter Meter, clock clock.PassiveClock) *Controller {
 	c := &Controller{
 		cache: cache, templates: templates, originals: originals, events: events, meter: meter, clock: clock,
 		own: newOwnSpecs(), verdicts: newVerdicts(clock), board: newBoard(), waitSince: newWaitSince(clock),

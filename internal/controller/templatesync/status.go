@@ -55,7 +55,7 @@ func tallyOf(all []located) tally {
 func statusOf(o *Original, all []located, now metav1.Time) allotv1alpha1.ClusterResourceClaimTemplateStatus {
 	t := tallyOf(all)
 	status := allotv1alpha1.ClusterResourceClaimTemplateStatus{
-		ObservedGeneration: o.Generation, Wanted: int32(t.wanted), InStep: int32(t.inStep), Conflicting: int32(len(t.by[Conflict])), //nolint:gosec // a cluster has fewer namespaces
+		ObservedGeneration: o.Generation, Wanted: int32(t.wanted), InStep: int32(t.inStep), Conflicting: int32(len(t.by[Conflict])),
 		Conditions: slices.Clone(o.Status.Conditions),
 	}
 	for _, l := range t.by[Conflict][:min(len(t.by[Conflict]), allotv1alpha1.MaxConflicts)] {

@@ -38,7 +38,7 @@ func (c *Controller) take(ctx context.Context, namespace *metav1.ObjectMeta, s S
 	if err == nil {
 		return standing, nil
 	}
-	name := ""
+	var name string
 	if s.Original != nil {
 		name = s.Original.CopyName
 		standing = failed(standing, s, err)

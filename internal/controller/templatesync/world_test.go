@@ -2,6 +2,7 @@ package templatesync
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -186,7 +187,7 @@ func (w *world) fails(name string) error {
 	}
 	w.broken--
 	w.say("fail %s", name)
-	return apierrors.NewInternalError(fmt.Errorf("no luck"))
+	return apierrors.NewInternalError(errors.New("no luck"))
 }
 
 func contentOf(t *resourcev1.ResourceClaimTemplate) string {
@@ -212,7 +213,7 @@ func (w *world) Create(ctx context.Context, t *resourcev1.ResourceClaimTemplate,
 	case namespace == nil:
 		return nil, apierrors.NewNotFound(resource, t.Namespace)
 	case namespace.DeletionTimestamp != nil:
-		err := apierrors.NewForbidden(resource, t.Name, fmt.Errorf("it is being deleted"))
+		err := apierrors.NewForbidden(resource, t.Name, errors.New("it is being deleted"))
 		err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{Type: "NamespaceTerminating"})
 		return nil, err
 	case w.refused[contentOf(t)]:

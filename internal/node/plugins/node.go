@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -53,7 +54,7 @@ func (n *node) register(info *registrationv1.PluginInfo) (remove func(), err err
 		return nil, fmt.Errorf("plugins of type %q are not supported, only %q", info.Type, registrationv1.DRAPlugin)
 	}
 	if info.Name == "" {
-		return nil, fmt.Errorf("DRA driver name is empty")
+		return nil, errors.New("DRA driver name is empty")
 	}
 	service, health, err := negotiate(info.SupportedVersions)
 	if err != nil {

@@ -14,7 +14,7 @@ func scan(registry string) (sockets map[string]fs.FileInfo, folders []string) {
 	_ = filepath.WalkDir(registry, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return nil // deleted meanwhile, which is an event that brings the next scan
+			return nil //nolint:nilerr // deleted meanwhile, which is an event that brings the next scan
 		case entry.IsDir():
 			folders = append(folders, path)
 		case entry.Type()&os.ModeSocket != 0 && !strings.HasPrefix(entry.Name(), "."):

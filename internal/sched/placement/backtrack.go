@@ -47,7 +47,7 @@ func backtrack(f *filler, b *best, classes []*podClass, target int) bool {
 			t.nodes = t.class.candidates(nil).Nodes()
 		}
 	}
-	found := false
+	var found bool
 	if ordered {
 		found = r.inAnyOrder()
 	} else {

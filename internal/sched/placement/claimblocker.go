@@ -22,7 +22,7 @@ func (s *scope) claimBlocker(key model.Key, entry *model.PodClaim) *reason.Block
 // different owner, or is being reclaimed.
 func (s *scope) unusableBlocker(key model.Key, entry *model.PodClaim) *reason.Blocker {
 	claim, ok := s.state.Claims.Get(key)
-	text := ""
+	var text string
 	switch {
 	case !ok:
 		text = fmt.Sprintf("ResourceClaim %s does not exist", key)

@@ -100,9 +100,15 @@ func (g *gatherer) addPods() (terminating []*model.Pod) {
 			}
 		}
 	}
+	return append(terminating, g.addGroups(groups)...)
+}
+
+// addGroups adds the groups that are not in the unit's own tree, and trees that are evicted as a
+// whole. It returns their pods that terminate without preemption.
+func (g *gatherer) addGroups(groups map[model.Key]bool) (terminating []*model.Pod) {
 	trees := map[model.Key]bool{}
 	for key := range groups {
-		switch root, whole := wholeTree(state, key); {
+		switch root, whole := wholeTree(g.trial.state, key); {
 		case g.isOwn(key):
 		case whole:
 			trees[root] = true

@@ -2,6 +2,7 @@ package preempt
 
 import (
 	"math"
+	"slices"
 
 	"github.com/allot-dev/allot/internal/model"
 )
@@ -22,10 +23,8 @@ func wholeTree(state *model.State, group model.Key) (root model.Key, ok bool) {
 func (g *gatherer) addTree(key model.Key) (terminating []*model.Pod) {
 	state := g.trial.state
 	pods, settled := runningInTree(state, key)
-	for _, pod := range pods {
-		if g.isChosen(pod) {
-			return pods
-		}
+	if slices.ContainsFunc(pods, g.isChosen) {
+		return pods
 	}
 	if len(pods) > 0 && settled {
 		g.add(&victim{

@@ -80,7 +80,7 @@ func (r *Reasons) unitText(long bool) string {
 
 // lead returns what comes before the reasons of pods.
 func (r *Reasons) lead() string {
-	lead := ""
+	var lead string
 	switch {
 	case r.Code == Undecided:
 		lead = fmt.Sprintf("search limit of %d steps reached; best attempt placed %d of %d pods", r.Steps, r.Placed, r.Min)

@@ -24,9 +24,9 @@ const calm = 300 * time.Millisecond
 type Observer interface {
 	// Begin is called with everything, first and whenever a watch has ended because the server has
 	// forgotten its revision.
-	Begin(*snapshot.Snapshot) error
+	Begin(all *snapshot.Snapshot) error
 	// Change is called with changes since Begin, in their order.
-	Change(Batch) error
+	Change(batch Batch) error
 }
 
 // Batch is changes that are reported together.

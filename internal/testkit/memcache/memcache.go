@@ -14,7 +14,7 @@ import (
 // Cache is the cache of one kind.
 type Cache[T metav1.Object] struct {
 	objects  map[string]T
-	handlers []func(old, new T)
+	handlers []func(old, now T)
 	indexes  map[string]*index[T]
 }
 
@@ -80,7 +80,7 @@ func (c *Cache[T]) List() []T {
 }
 
 // OnChange makes f receive all later changes.
-func (c *Cache[T]) OnChange(f func(old, new T)) { c.handlers = append(c.handlers, f) }
+func (c *Cache[T]) OnChange(f func(old, now T)) { c.handlers = append(c.handlers, f) }
 
 // AddIndex makes ByIndex find objects under the keys that keys gives. An index of that name that is
 // there already stays.

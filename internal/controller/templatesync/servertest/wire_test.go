@@ -98,7 +98,7 @@ func (w *wire) holdCreations(namespace string) (release func()) {
 	}
 }
 
-// count is the number of requests so far for which which is true.
+// count is the number of requests so far for which is true.
 func (w *wire) count(which func(call) bool) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -111,7 +111,7 @@ func (w *wire) count(which func(call) bool) int {
 	return n
 }
 
-// before is the number of requests for which which is true that came before the first one to a
+// before is the number of requests for which is true that came before the first one to
 // namespace.
 func (w *wire) before(namespace string, which func(call) bool) int {
 	w.mu.Lock()
