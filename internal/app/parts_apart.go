@@ -197,7 +197,9 @@ func newNodeCommand(streams Streams) *cobra.Command {
 
 // newApartCommand returns the command of a part. Nodes have no leader election: each process has
 // its own nodes.
-func newApartCommand(streams Streams, name, short string, elected bool, newWork func(*apartOptions) work) *cobra.Command {
+func newApartCommand(
+	streams Streams, name, short string, elected bool, newWork func(*apartOptions) work,
+) *cobra.Command {
 	var o apartOptions
 	cmd := &cobra.Command{
 		Use:   name,

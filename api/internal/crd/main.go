@@ -31,7 +31,7 @@ func main() {
 	flag.Parse()
 	text, err := generate(*source, *name)
 	if err == nil {
-		err = os.WriteFile(*out, text, 0o644) //nolint:gosec // it is source, which everybody may read
+		err = os.WriteFile(*out, text, 0o644)
 	}
 	if err != nil {
 		log.Fatal(err)

@@ -33,7 +33,7 @@ func main() {
 		log.Fatal(err)
 	}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(*out, name), []byte(text), 0o644); err != nil { //nolint:gosec // it is source, which everybody may read
+		if err := os.WriteFile(filepath.Join(*out, name), []byte(text), 0o644); err != nil {
 			log.Fatal(err)
 		}
 	}

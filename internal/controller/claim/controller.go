@@ -54,9 +54,9 @@ type OwnerWriter interface {
 	RecordGroupClaims(ctx context.Context, group *scheduling.PodGroup, records []corev1.PodResourceClaimStatus) error
 }
 
-// ClaimWriter writes claims. Updates fail if the claim has changed. (Four methods, because a claim
+// Writer writes claims. Updates fail if the claim has changed. (Four methods, because a claim
 // has these four writes.)
-type ClaimWriter interface {
+type Writer interface {
 	CreateClaim(ctx context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error)
 	UpdateClaimStatus(ctx context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error)
 	UpdateClaim(ctx context.Context, claim *resource.ResourceClaim) error
@@ -81,7 +81,7 @@ type ForeignReader interface {
 // Server combines the writers and readers of the controller.
 type Server struct {
 	Owners  OwnerWriter
-	Claims  ClaimWriter
+	Claims  Writer
 	Live    LiveReader
 	Foreign ForeignReader
 }

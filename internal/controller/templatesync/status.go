@@ -55,8 +55,11 @@ func tallyOf(all []located) tally {
 func statusOf(o *Original, all []located, now metav1.Time) allotv1alpha1.ClusterResourceClaimTemplateStatus {
 	t := tallyOf(all)
 	status := allotv1alpha1.ClusterResourceClaimTemplateStatus{
-		ObservedGeneration: o.Generation, Wanted: int32(t.wanted), InStep: int32(t.inStep), Conflicting: int32(len(t.by[Conflict])),
-		Conditions: slices.Clone(o.Status.Conditions),
+		ObservedGeneration: o.Generation,
+		Wanted:             int32(t.wanted),
+		InStep:             int32(t.inStep),
+		Conflicting:        int32(len(t.by[Conflict])),
+		Conditions:         slices.Clone(o.Status.Conditions),
 	}
 	for _, l := range t.by[Conflict][:min(len(t.by[Conflict]), allotv1alpha1.MaxConflicts)] {
 		status.Conflicts = append(status.Conflicts, allotv1alpha1.NameConflict{Namespace: l.namespace, Holder: l.Why})

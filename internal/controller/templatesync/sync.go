@@ -62,7 +62,7 @@ func (s *Sync) Ready() <-chan struct{} { return s.ready }
 // Run synchronizes until ctx ends. It waits until the server has the kinds.
 func (s *Sync) Run(ctx context.Context) error {
 	if err := s.await(ctx); err != nil {
-		return nil //nolint:nilerr // it is the context's end, as wanted
+		return nil // it is the end of the context, as wanted
 	}
 	store, err := newCaches(s.api)
 	if err != nil {

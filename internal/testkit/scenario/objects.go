@@ -246,7 +246,7 @@ func setProperty(d *resourcev1.Device, property, value string) {
 func nodeResource(text string) (corev1.ResourceName, resourcev1.NodeAllocatableResource) {
 	name, rest, _ := strings.Cut(text, "/")
 	var r resourcev1.NodeAllocatableResource
-	for _, part := range strings.Split(rest, "/") {
+	for part := range strings.SplitSeq(rest, "/") {
 		what, value, _ := strings.Cut(part, "=")
 		capacity, times, _ := strings.Cut(value, "*")
 		if what == "device" || what == "capacity" {
@@ -281,7 +281,7 @@ func capacity(text string) (resourcev1.QualifiedName, resourcev1.DeviceCapacity)
 	}
 	c.RequestPolicy = &resourcev1.CapacityRequestPolicy{}
 	span := &resourcev1.CapacityRequestPolicyRange{}
-	for _, part := range strings.Split(policy, "/") {
+	for part := range strings.SplitSeq(policy, "/") {
 		what, value, _ := strings.Cut(part, "=")
 		amount := resource.MustParse(value)
 		switch what {
@@ -308,7 +308,7 @@ func takes(text string) resourcev1.DeviceCounterConsumption {
 // counters parses COUNTER=N, separated by slashes.
 func counters(text string) map[string]resourcev1.Counter {
 	all := map[string]resourcev1.Counter{}
-	for _, text := range strings.Split(text, "/") {
+	for text := range strings.SplitSeq(text, "/") {
 		name, value, _ := strings.Cut(text, "=")
 		all[name] = resourcev1.Counter{Value: resource.MustParse(value)}
 	}

@@ -152,7 +152,7 @@ func exactly(text string) (*resourcev1.ExactDeviceRequest, error) {
 		Count:           1,
 	}
 	terms, expression, _ := strings.Cut(rest, ":")
-	for _, term := range strings.Split(terms, "+") {
+	for term := range strings.SplitSeq(terms, "+") {
 		if err := requestTerm(exactly, term); err != nil {
 			return nil, fmt.Errorf("request %s: %w", text, err)
 		}

@@ -234,7 +234,7 @@ func (s *Scenario) objects(d *datadriven.TestData) (string, error) {
 }
 
 func (s *Scenario) apply(input string) error {
-	for _, text := range strings.Split(input, "\n") {
+	for text := range strings.SplitSeq(input, "\n") {
 		if text = strings.TrimSpace(text); text == "" {
 			continue
 		}

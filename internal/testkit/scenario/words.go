@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -104,7 +105,7 @@ func split(text string) ([]string, error) {
 		words = append(words, word.String())
 	}
 	if len(words) == 0 {
-		return nil, fmt.Errorf("empty line")
+		return nil, errors.New("empty line")
 	}
 	return words, nil
 }
