@@ -67,7 +67,7 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 	kinds, err := registry.New(registry.Config{
 		Scheme: scheme, Codecs: codecs, Getter: kubernetesKeys{generic.RESTOptionsGetter, registry.StorageKeys()},
 		Access: access, Features: cfg.Features, Alone: s.backend.alone, Resource: mapper.Resource,
-		Journal: s.backend.journal(),
+		Journal: s.backend.journal(), DeviceRefused: cfg.DeviceRefused,
 	})
 	if err != nil {
 		return nil, err

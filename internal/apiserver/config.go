@@ -32,6 +32,9 @@ type Config struct {
 	UnsafeNoFsync bool
 	// Metrics serves /metrics. Default: the metrics of the API server.
 	Metrics http.Handler
+	// DeviceRefused is called for each write of a claim that is refused because another claim has one
+	// of its devices. Optional.
+	DeviceRefused func()
 	// TokenFile is the name of a CSV file with static tokens (token,user,uid,"group,…"); optional.
 	TokenFile string
 	// ServiceAccounts means that pods run as ServiceAccounts, and that a pod is rejected if its

@@ -63,7 +63,7 @@ func Start(ctx context.Context, opts Options) (*Instance, error) {
 	counts := metrics.New()
 	server, err := startServer(ctx, apiserver.Config{
 		DataDir: opts.DataDir, Listen: opts.Listen, LastPort: lastPort(opts.DataDir), UnsafeNoFsync: opts.UnsafeNoFsync,
-		Metrics:  counts.Handler(),
+		Metrics: counts.Handler(), DeviceRefused: counts.Guard.Refused,
 		Features: opts.Features, ServiceAccounts: true,
 	})
 	if err != nil {

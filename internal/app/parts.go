@@ -25,6 +25,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/statefulset"
 	"github.com/allot-dev/allot/internal/controller/ttl"
 	"github.com/allot-dev/allot/internal/features"
+	"github.com/allot-dev/allot/internal/metrics"
 	"github.com/allot-dev/allot/internal/node"
 	"github.com/allot-dev/allot/internal/scheduler"
 )
@@ -55,6 +56,7 @@ func (m maker) id() string {
 func makers(c *component) []maker {
 	return []maker{
 		{name: "claim controller", make: func() (runner, error) {
+			c.metrics.Claims.Watch(c.countClaims)
 			return claim.New(c.Client, c.Caches, c.eventsOf("resource_claim"), c.metrics.Claims, c.features)
 		}},
 		{name: "podgroup controller", needs: []features.Gate{features.GenericWorkload}, make: func() (runner, error) {
@@ -85,14 +87,16 @@ func makers(c *component) []maker {
 		}},
 		{name: "namespace controller", make: func() (runner, error) { return namespace.New(c.Client, c.Caches) }},
 		{name: "device taint controller", needs: []features.Gate{features.DeviceTaints}, make: func() (runner, error) {
-			return devicetaint.New(c.Client, c.Caches, c.eventsOf("device-taint-eviction-controller"), devicetaint.Options{})
+			return devicetaint.New(c.Client, c.Caches, c.eventsOf("device-taint-eviction-controller"),
+				devicetaint.Options{Evicted: c.metrics.Evictions.DeviceTainted})
 		}},
 		{name: "node lifecycle controller", make: func() (runner, error) {
 			return nodelifecycle.New(c.Client, c.Caches, c.eventsOf("node-controller"),
 				nodelifecycle.Options{GracePeriod: c.nodeGrace})
 		}},
 		{name: "node taint controller", make: func() (runner, error) {
-			return nodetaint.New(c.Client, c.Caches, c.eventsOf("taint-eviction-controller"), nodetaint.Options{})
+			return nodetaint.New(c.Client, c.Caches, c.eventsOf("taint-eviction-controller"),
+				nodetaint.Options{Evicted: c.metrics.Evictions.NodeTainted})
 		}},
 		{
 			name:    "pool status controller",
@@ -132,8 +136,21 @@ func newControllers(c *component) ([]part, error) {
 
 // newScheduler creates the scheduler of the pods with this schedulerName.
 func newScheduler(c *component, name string) (*scheduler.Scheduler, error) {
-	return scheduler.New(c.Client, c.Caches, c.eventsOf(name),
+	s, err := scheduler.New(c.Client, c.Caches, c.eventsOf(name),
 		scheduler.Options{Name: name, Features: c.features, Meter: c.metrics.Scheduler})
+	if err == nil {
+		c.metrics.Scheduler.Watch(s.Counts)
+	}
+	return s, err
+}
+
+// countClaims counts the claims that the caches show.
+func (c *component) countClaims() map[metrics.ClaimTrait]int {
+	counts := map[metrics.ClaimTrait]int{}
+	for trait, n := range claim.Count(c.Caches.ResourceClaims().List()) {
+		counts[metrics.ClaimTrait(trait)] = n
+	}
+	return counts
 }
 
 func newNodes(c *component, opts Options) (*node.Agent, error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver"
 	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/cli"
+	"github.com/allot-dev/allot/internal/metrics"
 	"github.com/allot-dev/allot/internal/node"
 )
 
@@ -79,6 +80,8 @@ func runAPIServer(ctx context.Context, o apiserverOptions, progress *cli.Progres
 	for _, text := range warnings(dir) {
 		progress.Line("%s", text)
 	}
+	counts := metrics.New()
+	o.config.Metrics, o.config.DeviceRefused = counts.Handler(), counts.Guard.Refused
 	done := progress.Step("API server")
 	server, err := startServer(ctx, o.config)
 	if err != nil {

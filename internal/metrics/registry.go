@@ -16,6 +16,8 @@ import (
 // Registry has the metrics of all components.
 type Registry struct {
 	Claims    *Claims
+	Evictions *Evictions
+	Guard     *Guard
 	Scheduler *Scheduler
 	Templates *Templates
 
@@ -24,13 +26,20 @@ type Registry struct {
 
 // New returns a Registry with all metrics at zero.
 func New() *Registry {
+	creates := newClaimCreates()
+	evictions := newEvictions()
 	r := &Registry{
-		Claims:    newClaims(),
-		Scheduler: newScheduler(),
+		Claims:    newClaims(creates),
+		Evictions: evictions,
+		Guard:     newGuard(),
+		Scheduler: newScheduler(creates, evictions),
 		Templates: newTemplates(),
 		registry:  prometheus.NewRegistry(),
 	}
+	r.registry.MustRegister(creates)
 	r.registry.MustRegister(r.Claims.collectors()...)
+	r.registry.MustRegister(r.Evictions.collectors()...)
+	r.registry.MustRegister(r.Guard.refusals)
 	r.registry.MustRegister(r.Scheduler.collectors()...)
 	r.registry.MustRegister(r.Templates.collectors()...)
 	return r

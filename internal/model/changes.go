@@ -11,6 +11,7 @@ type changes struct {
 	last    *NodeInfo
 	version uint64
 	shared  uint64 // see SharedVersion
+	pools   uint64 // version of the pool that changed last
 }
 
 // Changes returns a version that increases with every change of a node's free resources, its ports,
@@ -50,6 +51,12 @@ func (c *changes) recordPool(entry *poolEntry) {
 	for _, node := range entry.nodes {
 		c.moveToEnd(node)
 	}
+}
+
+// renew gives a pool a new version.
+func (c *changes) renew(entry *poolEntry) {
+	c.pools++
+	entry.version = c.pools
 }
 
 // moveToEnd moves the node to the end of the order.

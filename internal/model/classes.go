@@ -1,6 +1,7 @@
 package model
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -71,6 +72,11 @@ func (s *ClassStore) OffersAny(shape *Shape) bool {
 func (s *ClassStore) Get(name string) (*Class, bool) {
 	class, ok := s.byName[name]
 	return class, ok
+}
+
+// List returns the DeviceClasses by name.
+func (s *ClassStore) List() []*Class {
+	return slices.SortedFunc(maps.Values(s.byName), func(a, b *Class) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // Put adds or replaces a DeviceClass.

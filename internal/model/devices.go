@@ -168,12 +168,14 @@ func (s *DeviceStore) poolEntry(id PoolID) *poolEntry {
 		if last := len(s.numbers) - 1; last >= 0 {
 			entry.number, s.numbers = s.numbers[last], s.numbers[:last]
 		}
+		s.state.Nodes.changes.renew(entry)
 		s.pools[id] = entry
 	}
 	return entry
 }
 
 func (s *DeviceStore) clearPool(entry *poolEntry) {
+	s.state.Nodes.changes.renew(entry)
 	s.unlistPool(entry)
 	if entry.pool != nil && entry.pool.draws() {
 		s.drawing--

@@ -66,6 +66,7 @@ func (s *DeviceStore) hold(holder Holder, a *Allocation) {
 		}
 		id := DeviceIDOf(results[i])
 		entry := s.poolEntry(id.PoolID())
+		s.state.Nodes.changes.renew(entry)
 		h := entry.held[id.Device]
 		h.add(holder, &results[i])
 		if entry.held == nil {
@@ -90,6 +91,7 @@ func (s *DeviceStore) release(holder Holder, a *Allocation) {
 		}
 		id := DeviceIDOf(results[i])
 		entry := s.pools[id.PoolID()]
+		s.state.Nodes.changes.renew(entry)
 		h := entry.held[id.Device]
 		h.remove(holder, &results[i])
 		if len(h.holders) > 0 {

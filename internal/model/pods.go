@@ -64,6 +64,13 @@ func (s *PodStore) Get(key Key) (*Pod, bool) {
 	return pod, pod != nil
 }
 
+// Each calls f with every pod, including what is assumed, in no particular order.
+func (s *PodStore) Each(f func(*Pod)) {
+	for _, entry := range s.entries {
+		f(entry.pod)
+	}
+}
+
 // Assumed reports whether the pod's node is only assumed.
 func (s *PodStore) Assumed(key Key) bool {
 	entry, ok := s.entries[key]

@@ -1,6 +1,9 @@
 package model
 
-import "math/bits"
+import (
+	"iter"
+	"math/bits"
+)
 
 // PoolView is a pool as one node can use it.
 type PoolView struct {
@@ -49,6 +52,29 @@ func (v *PoolView) Unpublished() (string, bool) {
 	return found, found != ""
 }
 
+// PoolVersion is a pool that is published or has held devices.
+type PoolVersion struct {
+	ID PoolID
+	// Version is new whenever the devices, their taint rules or their holders change.
+	Version     uint64
+	Unpublished int // number of held devices that no slice publishes
+}
+
+// PoolVersions returns all pools. The State must not be changed meanwhile.
+func (s *State) PoolVersions() iter.Seq[PoolVersion] {
+	s.Devices.settle()
+	return func(yield func(PoolVersion) bool) {
+		for id, entry := range s.Devices.pools {
+			if !yield(PoolVersion{ID: id, Version: entry.version, Unpublished: len(entry.held) - entry.taken.Len()}) {
+				return
+			}
+		}
+	}
+}
+
+// IsLocal reports whether only one node can use the pool's devices.
+func (v *PoolView) IsLocal() bool { return !v.entry.shared && len(v.entry.nodes) == 1 }
+
 type poolEntry struct {
 	number int
 	pool   *Pool // nil if devices of the pool have holders and no slice publishes it
@@ -60,4 +86,6 @@ type poolEntry struct {
 	nodes  []*NodeInfo // nodes whose local list has the entry
 	shared bool        // whether sharedPools has the entry
 	stale  bool        // whether slices have changed since the pool was built
+	// version increases with every change of the devices, their taint rules and their holders
+	version uint64
 }

@@ -54,6 +54,7 @@ func (s *TaintRuleStore) set(name string, rule *TaintRule) {
 		delete(s.byName, name)
 		s.eachPoolOf(old, func(entry *poolEntry) {
 			entry.rules = entry.rules.without(name)
+			s.state.Nodes.changes.renew(entry)
 			s.state.Nodes.changes.recordPool(entry)
 		})
 	}
@@ -61,6 +62,7 @@ func (s *TaintRuleStore) set(name string, rule *TaintRule) {
 		s.byName[name] = rule
 		s.eachPoolOf(rule, func(entry *poolEntry) {
 			entry.rules = entry.rules.with(rule)
+			s.state.Nodes.changes.renew(entry)
 			s.state.Nodes.changes.recordPool(entry)
 		})
 	}

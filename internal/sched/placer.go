@@ -18,6 +18,7 @@ type Placer struct {
 	evaluator *preempt.Evaluator
 	steps     int
 	costs     unitCosts
+	spent     int // steps of the last attempt
 }
 
 // NewPlacer returns a Placer. steps is the budget for one unit; see alloc.Budget.
@@ -66,21 +67,36 @@ func (p *Placer) placeIn(tx *model.Tx, unit *model.Unit, steps int) (*plan.Plan,
 	defer tx.UndoTo(start)
 	p.state.Nominations.RemoveNonBinding(unit)
 	options := p.options(steps)
+	p.spent = 0
 	if unit.Tree != nil {
-		return tree.New(p.caches, tx, p.state, unit, options).Run()
+		attempt := tree.New(p.caches, tx, p.state, unit, options)
+		defer func() { p.spent = attempt.Spent() }()
+		return attempt.Run()
 	}
 	var conflict string
 	if options.Only, conflict = tree.Within(p.state, unit); conflict != "" {
 		return nil, tree.Conflicting(unit, conflict)
 	}
-	return placement.New(p.caches, tx, unit, options).Run()
+	attempt := placement.New(p.caches, tx, unit, options)
+	defer func() { p.spent = attempt.Spent() }()
+	return attempt.Run()
 }
+
+// Spent returns the number of search steps of the last attempt to place a unit.
+func (p *Placer) Spent() int { return p.spent }
 
 // RankIn returns the best feasible nodes for the first pod of a unit, at most n, with their scores
 // by preference, within an open trial.
 func (p *Placer) RankIn(tx *model.Tx, unit *model.Unit, n int) []score.NodeScores {
 	p.alloc.StartAttempt(p.costs.of(unit))
 	return placement.New(p.caches, tx, unit, p.options(p.steps)).Rank(n)
+}
+
+// ClassDevices returns the devices of a pool that a class selects, and whether that is known; see
+// alloc.Allocator.
+func (p *Placer) ClassDevices(view *model.PoolView, class *model.Class) (devices model.Bits, known bool) {
+	p.alloc.StartAttempt(0)
+	return p.alloc.ClassDevices(view, class)
 }
 
 // counted makes one attempt to place a unit, and records the cost of its expressions.

@@ -34,6 +34,14 @@ type eviction struct {
 	done       func() // called when all pods were seen to terminate
 }
 
+// cause returns the cause of the eviction for metrics.
+func (e *eviction) cause() string {
+	if e.relocation {
+		return causeRelocation
+	}
+	return causePreemption
+}
+
 // preemptor is the unit for which pods are evicted. It has no name if the process that selected the
 // victims has ended.
 type preemptor struct {

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/queue"
+	"github.com/allot-dev/allot/internal/sched/reason"
 )
 
 // parkIncomplete parks a group that has too few members to be tried or a member with scheduling
@@ -24,8 +25,10 @@ func (q *unitQueue) parkIncomplete(key model.UnitKey) bool {
 	q.queue.Park(queue.Entry{Key: key},
 		[]model.Topic{{Kind: model.TopicGroup, Key: key.Key}, {Kind: model.TopicMembers, Key: key.Key}})
 	if few {
+		q.historyOf(key).cause = string(reason.BelowQuorum)
 		q.status.reportDivided(group)
 	} else {
+		q.historyOf(key).cause = string(reason.Gated)
 		q.status.reportGated(group)
 	}
 	return true

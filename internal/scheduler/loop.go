@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -25,6 +26,7 @@ type loop struct {
 	clock           clock.WithDelayedExecution
 	running         sync.WaitGroup
 	runConcurrently func(func()) // runs writes concurrently; Run waits for them
+	started         atomic.Bool  // whether Run handles events
 
 	state  *model.State
 	usage  holding.Usage

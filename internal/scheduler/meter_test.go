@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/allot-dev/allot/internal/inventory"
 )
 
 // tally is a Meter that remembers, without the times.
@@ -12,15 +14,31 @@ type tally struct {
 	bound            int
 	active, parked   int
 	preempted        []string
+	ended            map[string]int // pods, by kind of unit and result
+	others           []string
 }
 
-func newTally() *tally { return &tally{tried: map[string]int{}, committed: map[string]int{}} }
+func newTally() *tally {
+	return &tally{tried: map[string]int{}, committed: map[string]int{}, ended: map[string]int{}}
+}
 
-func (m *tally) Tried(unit, result string, _ time.Duration) { m.tried[unit+" "+result]++ }
+func (m *tally) Tried(unit, result string, _ time.Duration, _ int) { m.tried[unit+" "+result]++ }
 
 func (m *tally) Committed(result string, _ time.Duration, pods int) {
 	m.committed[result]++
 	m.bound += pods
+}
+
+func (m *tally) Ended(o inventory.Outcome) { m.ended[o.Unit+" "+string(o.Result)] += o.Pods }
+
+func (m *tally) Created(claims int)                   { m.note("%d claims created", claims) }
+func (m *tally) Searched(string, bool, time.Duration) {}
+func (m *tally) Evicted(cause string, pods int)       { m.note("%s: %d pods evicted", cause, pods) }
+func (m *tally) RolledBack()                          { m.note("rolled back") }
+func (m *tally) Freed(cause string)                   { m.note("a claim freed: %s", cause) }
+
+func (m *tally) note(format string, args ...any) {
+	m.others = append(m.others, fmt.Sprintf(format, args...))
 }
 
 func (m *tally) Preempted(unit string, pods, groups int) {
@@ -55,5 +73,9 @@ func TestWhatIsDoneIsCounted(t *testing.T) {
 	want := "tried map[gang placed:1 gang unschedulable:1 pod placed:1], committed map[written:2], bound 3, active 0, parked 1"
 	if got := x.meter.String(); got != want {
 		t.Errorf("%s\nwant %s", got, want)
+	}
+	want = "map[gang scheduled:2 gang unschedulable:3 pod scheduled:1]"
+	if got := fmt.Sprint(x.meter.ended); got != want {
+		t.Errorf("pods by outcome: %s\nwant %s", got, want)
 	}
 }

@@ -24,6 +24,7 @@ import (
 func (s *Scheduler) preemptFor(ctx context.Context, entry queue.Entry, unit *model.Unit, reasons *sched.Reasons) bool {
 	now := s.clock.Now()
 	made := s.placer.Preempt(unit, reasons, preempt.Input{Now: now, IsEvicted: s.evicting.isEvicted})
+	s.meter.Searched(kindOf(unit.Key), made != nil, s.clock.Since(now))
 	switch {
 	case reasons.Unfinished:
 		s.queue.Add(entry.Deferred())
@@ -85,7 +86,7 @@ func (s *Scheduler) waitForVictims(entry queue.Entry, made *preempt.Result, reas
 func reclaimed(made *preempt.Result) []holding.Claim {
 	var list []holding.Claim
 	for _, reclaim := range made.Reclaims {
-		list = append(list, holding.Claim{Key: reclaim.Claim, UID: reclaim.UID, Holders: reclaim.Consumers})
+		list = append(list, holding.Claim{Key: reclaim.Claim, UID: reclaim.UID, Holders: reclaim.Consumers, Reclaimed: true})
 	}
 	return list
 }
@@ -111,6 +112,7 @@ func (s *Scheduler) startEviction(ctx context.Context, e *eviction, failed func(
 				failed()
 				return nil
 			}
+			s.meter.Evicted(e.cause(), len(e.pods))
 			s.evicting.written(e)
 			return nil
 		})

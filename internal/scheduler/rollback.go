@@ -46,16 +46,20 @@ func (s *Scheduler) rollBack(ctx context.Context, unit *model.Unit) {
 			bound = append(bound, pod)
 		}
 	}
+	s.meter.RolledBack()
 	delete(s.halfBound, unit.Key)
 	delete(s.failures, unit.Key)
 	s.hold(unit.Key)
 	s.runConcurrently(func() {
 		var errs []error
 		for _, pod := range bound {
-			errs = append(errs, s.evict.Evict(ctx, pod))
+			if err := s.evict.Evict(ctx, pod); err != nil {
+				errs = append(errs, err)
+			}
 		}
 		err := errors.Join(errs...)
 		s.feed.Enqueue(func() []model.Topic {
+			s.meter.Evicted(causeRollback, len(bound)-len(errs))
 			if err != nil {
 				klog.ErrorS(err, "Rolling back a half-bound gang", "unit", unit.Key)
 			}

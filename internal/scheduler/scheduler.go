@@ -15,6 +15,7 @@ import (
 	"github.com/allot-dev/allot/internal/commit"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/features"
+	"github.com/allot-dev/allot/internal/inventory"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
 	"github.com/allot-dev/allot/internal/sched/holding"
@@ -45,6 +46,7 @@ type Scheduler struct {
 	deleted    *deletedClaims
 	repairs    *repairer
 	meter      Meter
+	census     *census
 	ready      func(context.Context) error
 	workers    []func(context.Context) error // of groups and pods
 }
@@ -119,13 +121,15 @@ func newScheduler(p parts) (*Scheduler, error) {
 	}
 	state := model.NewState()
 	l := &loop{
-		feed: feed, commit: counted{p.commit(feed), p.clock, p.opts.Meter}, status: newReporter(p, state, feed),
+		feed: feed, commit: counted{p.commit(feed), p.clock, p.opts.Meter, p.opts.Name}, status: newReporter(p, state, feed),
 		clock: p.clock,
 		state: state, usage: holding.Usage{State: state}, placer: sched.NewPlacer(state, sched.DefaultSteps),
 	}
 	l.runConcurrently = l.running.Go
+	units := newUnitQueue(l)
 	return &Scheduler{
-		loop: l, unitQueue: newUnitQueue(l), evict: p.evict, meter: p.opts.Meter,
+		loop: l, unitQueue: units, evict: p.evict, meter: p.opts.Meter,
+		census:     &census{unitQueue: units, inventory: inventory.New(state, l.placer.ClassDevices)},
 		pending:    newPendingBinds(state, p.clock, cmp.Or(p.opts.BindingTimeout, defaultBindingTimeout)),
 		evicting:   newEvictionTracker(state),
 		quarantine: &quarantine{loop: l, until: map[model.DeviceID]time.Time{}},
@@ -151,6 +155,8 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	if err != nil { // ctx has ended; the workers complete what they have begun
 		return fmt.Errorf("scheduler: %w", err)
 	}
+	s.started.Store(true)
+	defer s.started.Store(false)
 	for ctx.Err() == nil {
 		if s.step(ctx) {
 			continue

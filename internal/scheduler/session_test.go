@@ -187,4 +187,5 @@ func (x *session) pass(d time.Duration) {
 	if err := x.s.state.Audit(); err != nil {
 		x.t.Error(err)
 	}
+	x.checkCounts()
 }

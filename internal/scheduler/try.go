@@ -21,6 +21,7 @@ func (s *Scheduler) tryUnit(ctx context.Context, entry queue.Entry) {
 		s.freeIdle(ctx, entry.Key)
 		return
 	}
+	begun := s.clock.Now()
 	plan, reasons := s.place(unit, entry.Slice)
 	if reasons != nil && reasons.Unfinished {
 		s.queue.Add(entry.Deferred())
@@ -45,13 +46,16 @@ func (s *Scheduler) tryUnit(ctx context.Context, entry queue.Entry) {
 		s.continueLater(unit, reasons)
 		return
 	case plan == nil && s.remedy(ctx, entry, unit, reasons):
+		s.meter.Ended(s.notPlaced(unit, begun))
 		return
 	}
 	s.dropNomination(unit.Key)
 	s.keepUnplaced(entry, unit, plan, reasons)
-	if plan != nil {
-		s.write(ctx, unit, plan)
+	if plan == nil {
+		s.meter.Ended(s.notPlaced(unit, begun))
+		return
 	}
+	s.write(ctx, unit, plan)
 }
 
 // freeIdle frees the claims of a group that has no pods to place.

@@ -19,6 +19,7 @@ type unitQueue struct {
 	failures  map[model.UnitKey]int       // consecutive refused plans
 	halfBound map[model.UnitKey]time.Time // time since which a half-bound gang cannot be completed
 	undecided map[model.UnitKey]*backoff  // units whose search used the whole budget
+	histories map[model.UnitKey]*history  // what was tried
 	alarms    map[model.UnitKey]time.Time // time at which units that wait for victims are tried again
 	// nextCostly is the time at which the last of the units whose claims have costly expressions is
 	// tried again.
@@ -29,7 +30,7 @@ func newUnitQueue(l *loop) *unitQueue {
 	return &unitQueue{
 		loop: l, queue: queue.New(), held: map[model.UnitKey]bool{}, failures: map[model.UnitKey]int{},
 		halfBound: map[model.UnitKey]time.Time{}, undecided: map[model.UnitKey]*backoff{},
-		alarms: map[model.UnitKey]time.Time{},
+		histories: map[model.UnitKey]*history{}, alarms: map[model.UnitKey]time.Time{},
 	}
 }
 
@@ -80,6 +81,7 @@ func (q *unitQueue) enqueueUnit(key model.UnitKey) {
 		return
 	}
 	delete(q.halfBound, key)
+	delete(q.histories, key)
 	q.dropNomination(key)
 	if q.usage.IdleGroupHolds(key) {
 		q.queue.Add(queue.Entry{Key: key})

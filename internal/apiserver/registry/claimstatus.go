@@ -31,7 +31,7 @@ type claimStatus struct {
 	stop   context.CancelFunc
 }
 
-func newClaimStatus(store *genericregistry.Store, alone func() bool) *claimStatus {
+func newClaimStatus(store *genericregistry.Store, alone func() bool, refused func()) *claimStatus {
 	type claims = strategy[resource.ResourceClaim, *resource.ResourceClaim]
 	s := statusStrategy[resource.ResourceClaim, *resource.ResourceClaim]{store.UpdateStrategy.(claims)}
 	ctx, stop := context.WithCancel(context.Background())
@@ -43,6 +43,9 @@ func newClaimStatus(store *genericregistry.Store, alone func() bool) *claimStatu
 	}
 	stored, view := storedClaims{store}, newDeviceView(func(key claimKey) { go c.takeLate(ctx, key) })
 	c.guard = newDeviceGuard(stored, view)
+	if refused != nil {
+		c.guard.refused = refused
+	}
 	c.follow = sync.OnceFunc(func() { go view.run(ctx, stored) })
 	return c
 }

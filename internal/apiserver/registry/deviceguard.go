@@ -28,13 +28,17 @@ type deviceGuard struct {
 	view   *deviceView
 	later  func(func()) // runs a function when it is certain whether a write with an unknown result was stored
 
+	refused func() // called for each write that is refused
+
 	mu       sync.Mutex // guards underWay; held while a claim is read, never while one is written
 	underWay map[deviceID][]*deviceWrite
 }
 
 func newDeviceGuard(stored claimReader, view *deviceView) *deviceGuard {
 	later := func(f func()) { time.AfterFunc(unsureFor, f) }
-	return &deviceGuard{stored: stored, view: view, later: later, underWay: map[deviceID][]*deviceWrite{}}
+	return &deviceGuard{
+		stored: stored, view: view, later: later, refused: func() {}, underWay: map[deviceID][]*deviceWrite{},
+	}
 }
 
 // deviceWrite is one write of a claim.
@@ -71,6 +75,7 @@ func (w *deviceWrite) reserve(ctx context.Context, claim, old *resource.Resource
 			return err
 		}
 		if ok {
+			w.guard.refused()
 			return refuse(w.claim, gain, other)
 		}
 	}
@@ -99,8 +104,10 @@ func (w *deviceWrite) settle(ctx context.Context, stored *resource.ResourceClaim
 			continue
 		}
 		if rivals := view.rivals(w.claim, gain.id); len(rivals) > 0 {
+			w.guard.refused()
 			return refuse(w.claim, gain, rivals[0])
 		}
+		w.guard.refused()
 		claims := schema.GroupResource{Group: resourceGroup, Resource: "resourceclaims"}
 		return apierrors.NewConflict(claims, w.claim.name,
 			fmt.Errorf("%s: could not verify that the device is allocated exclusively, retry", gain.at))

@@ -45,6 +45,9 @@ type Config struct {
 	Journal Journal
 	// Resource returns the resource of a kind that is served, custom resources included.
 	Resource func(schema.GroupVersionKind) (schema.GroupVersionResource, error)
+	// DeviceRefused is called for each write of a claim that is refused because another claim has
+	// one of its devices. It may be nil.
+	DeviceRefused func()
 }
 
 // New returns the storages of all enabled kinds in the table.
@@ -57,6 +60,7 @@ func New(cfg Config) (*Registry, error) {
 	}
 	for _, e := range table(given{
 		lookup: r.lookup, access: cfg.Access, features: cfg.Features, alone: cfg.Alone, now: time.Now, resource: cfg.Resource,
+		deviceRefused: cfg.DeviceRefused,
 	}) {
 		if !e.served(cfg.Features) {
 			continue

@@ -65,7 +65,9 @@ func resourceClaims(g given) entry {
 			carryAnyPod(&c.Status, &old.Status)
 			dropReleasedDevices(c, old)
 		},
-		wrapStatus: func(store *genericregistry.Store) rest.Storage { return newClaimStatus(store, g.alone) },
+		wrapStatus: func(store *genericregistry.Store) rest.Storage {
+			return newClaimStatus(store, g.alone, g.deviceRefused)
+		},
 	}
 	if g.features.On(features.GranularStatusAuthorization) {
 		claims.statusAccess = g.access.claimStatusAccess

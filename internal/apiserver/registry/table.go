@@ -41,6 +41,8 @@ type given struct {
 	alone    func() bool
 	now      func() time.Time
 	resource func(schema.GroupVersionKind) (schema.GroupVersionResource, error)
+	// deviceRefused is called for each write that the guard of devices refuses; it may be nil
+	deviceRefused func()
 }
 
 // table returns all stored kinds. Kinds with further rules are in separate files.

@@ -86,11 +86,12 @@ type Server struct {
 	Foreign ForeignReader
 }
 
-// Meter counts claims by the kind of their owner.
+// Meter counts claims by the kind of their owner: "pod" or "podgroup".
 type Meter interface {
 	// Generated records the time since the controller saw the owner, or what the owner was missing.
-	Generated(owner string, took time.Duration)
-	Refused(owner string)
+	// adminAccess is whether the claim has a request with adminAccess.
+	Generated(owner string, adminAccess bool, took time.Duration)
+	Refused(owner string, adminAccess bool)
 }
 
 // Controller reconciles pods, PodGroups and claims.

@@ -186,10 +186,10 @@ func (c *Controller) create(
 				return err
 			}
 		case err != nil:
-			c.meter.Refused(string(key.Kind))
+			c.meter.Refused(string(key.Kind), hasAdminAccess(claim))
 			return fmt.Errorf("create claim %s: %w", claim.Name, err)
 		default:
-			c.meter.Generated(string(key.Kind), c.waitSince.took(key))
+			c.meter.Generated(string(key.Kind), hasAdminAccess(claim), c.waitSince.took(key))
 			facts.Found(created)
 			c.remember(key, owner, created)
 		}

@@ -142,11 +142,11 @@ func (w *world) Eventf(object runtime.Object, eventtype, reason, messageFmt stri
 	w.logf("event on %s: %s %s: %s", object.(metav1.Object).GetName(), eventtype, reason, fmt.Sprintf(messageFmt, args...))
 }
 
-func (w *world) Generated(owner string, took time.Duration) {
+func (w *world) Generated(owner string, _ bool, took time.Duration) {
 	w.generated = append(w.generated, fmt.Sprintf("%s after %s", owner, took))
 }
 
-func (w *world) Refused(owner string) { w.generated = append(w.generated, owner+" refused") }
+func (w *world) Refused(owner string, _ bool) { w.generated = append(w.generated, owner+" refused") }
 
 func (w *world) RecordPodClaims(_ context.Context, pod *core.Pod, records []corev1.PodResourceClaimStatus) error {
 	live, ok := w.pods.live[storeKey(pod)]

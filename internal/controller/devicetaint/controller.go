@@ -32,6 +32,8 @@ type Options struct {
 	StatusPeriod time.Duration
 	// Clock provides the time. Default: the system clock.
 	Clock clock.WithTicker
+	// Evicted is called for each deleted pod with the time since its taint was due. It may be nil.
+	Evicted func(late time.Duration)
 }
 
 func (o Options) withDefaults() Options {
@@ -46,6 +48,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
+	}
+	if o.Evicted == nil {
+		o.Evicted = func(time.Duration) {}
 	}
 	return o
 }
@@ -123,5 +128,6 @@ func (c *Controller) count(v eviction.Verdict) {
 		c.counts[rule]++
 	}
 	c.mu.Unlock()
+	c.opts.Evicted(max(0, c.opts.Clock.Since(v.At)))
 	c.report(v)
 }

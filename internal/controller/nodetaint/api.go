@@ -14,6 +14,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, opt
 	}
 	c := newController(inf.Pods(), inf.Nodes(), eviction.Config{
 		Server: eviction.NewServer(set), Limit: eviction.NewLimiter(opts.PerSecond), Events: events, Clock: opts.Clock,
+		Evicted: func(eviction.Verdict) { opts.Evicted() },
 	})
 	runner := reconciler.New("nodetaint", c.evictor.Reconcile,
 		reconciler.Options{Workers: eviction.Workers, Ready: inf.WaitForSync, Clock: opts.Clock})

@@ -20,6 +20,8 @@ type Options struct {
 	PerSecond int
 	// Clock is used for all times. Default: the wall clock.
 	Clock clock.WithTicker
+	// Evicted is called for each deleted pod. It may be nil.
+	Evicted func()
 }
 
 func (o Options) withDefaults() Options {
@@ -28,6 +30,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
+	}
+	if o.Evicted == nil {
+		o.Evicted = func() {}
 	}
 	return o
 }

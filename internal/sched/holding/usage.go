@@ -14,6 +14,8 @@ type Claim struct {
 	Key     model.Key
 	UID     types.UID
 	Holders []model.Consumer
+	// Reclaimed reports whether the claim is taken from a group for a unit of higher priority.
+	Reclaimed bool
 }
 
 // Usage finds the claims that have devices for a unit and that no pod on a node uses. It reads

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,6 +22,15 @@ type Plan struct {
 	// Whole reports whether every waiting pod of the unit is in Pods; with those that are bound
 	// they reach minCount.
 	Whole bool
+	// Attempts is for metrics alone.
+	Attempts Attempts
+}
+
+// Attempts are the attempts that led to a plan.
+type Attempts struct {
+	Since time.Time // the first
+	Times int
+	Took  time.Duration // the last
 }
 
 // Claim has the additions to a claim. It relies on the claim's UID, and on the claim not being

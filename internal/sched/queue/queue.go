@@ -160,6 +160,13 @@ func (q *Queue) Len() (queued, parked int) {
 	return len(q.ready.list) + len(q.later.list), len(q.parked)
 }
 
+// Queued reports whether a unit is queued, and not parked.
+func (q *Queue) Queued(key model.UnitKey) bool {
+	_, ready := q.ready.at[key]
+	_, later := q.later.at[key]
+	return ready || later
+}
+
 // Parked returns the keys of the parked units, in no particular order.
 func (q *Queue) Parked() []model.UnitKey { return slices.Collect(maps.Keys(q.parked)) }
 

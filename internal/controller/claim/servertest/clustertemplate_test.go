@@ -23,13 +23,13 @@ type ageMeter struct {
 	times []time.Duration
 }
 
-func (m *ageMeter) Generated(_ string, took time.Duration) {
+func (m *ageMeter) Generated(_ string, _ bool, took time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.times = append(m.times, took)
 }
 
-func (m *ageMeter) Refused(string) {}
+func (m *ageMeter) Refused(string, bool) {}
 
 // within says how many claims took no longer than limit.
 func (m *ageMeter) within(limit time.Duration) (fast, all int) {
