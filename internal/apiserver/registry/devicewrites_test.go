@@ -112,6 +112,8 @@ func TestAllocationsAreLawful(t *testing.T) {
 			store.put(c)
 		}
 		guard := newDeviceGuard(store, newDeviceView(func(claimKey) {}))
+		told := 0
+		guard.refused = func() { told++ }
 		for range rapid.IntRange(1, 12).Draw(t, "writes") {
 			old, _ := store.get(t.Context(), claimKey{"ns", rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "claim")})
 			claim := old.DeepCopy()
@@ -127,8 +129,12 @@ func TestAllocationsAreLawful(t *testing.T) {
 			refused := len(errs) > 0
 			var why error = errs.ToAggregate()
 			if !refused {
+				before := told
 				why = w.reserve(t.Context(), claim, old)
 				refused = why != nil
+				if refused != (told == before+1) {
+					t.Fatalf("refused: %v, and %d refusals were told", why, told-before)
+				}
 				w.end()
 			}
 			var others []*resource.ResourceClaim
