@@ -3,7 +3,6 @@ package gates
 import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
@@ -15,31 +14,67 @@ import (
 // DropAbsent removes from obj the fields that Kubernetes 1.37 has behind gates that are off by
 // default, and that allot does not use, or only with that gate. As with Drop, an object that already
 // has a field keeps it.
+//
+// It is called for each write, and hardly any object has such a field. That is found out without a
+// copy of the object.
 func DropAbsent(on features.Set, obj, old runtime.Object) {
 	if claim, ok := obj.(*corev1.PersistentVolumeClaim); ok {
 		before, _ := old.(*corev1.PersistentVolumeClaim)
 		dropSourceElsewhere(&claim.Spec, before)
 	}
-	for i, drop := range absent(on, obj) {
-		if old != nil {
-			was := old.DeepCopyObject()
-			absent(on, was)[i]()
-			if !apiequality.Semantic.DeepEqual(was, old) {
-				continue
-			}
+	for i, visit := range absent(on, obj) {
+		if !isSet(visit) || old != nil && isSet(absent(on, old)[i]) {
+			continue
 		}
-		drop()
+		visit(&visitor{clear: true})
 	}
 }
 
-// absent returns, for each gate, a function that drops its fields from an object.
-func absent(on features.Set, obj runtime.Object) []func() {
+// isSet reports whether one of the fields that a function visits is set.
+func isSet(visit func(*visitor)) bool {
+	var v visitor
+	visit(&v)
+	return v.found
+}
+
+// visitor visits fields of an object.
+type visitor struct {
+	// clear means that the fields are dropped.
+	clear bool
+	// found is whether a field was set.
+	found bool
+}
+
+// pointer visits a field that is set if it is not nil.
+func pointer[T any](v *visitor, field **T) {
+	if *field == nil {
+		return
+	}
+	v.found = true
+	if v.clear {
+		*field = nil
+	}
+}
+
+// list visits a field that is set if it is not empty.
+func list[T any](v *visitor, field *[]T) {
+	if len(*field) == 0 {
+		return
+	}
+	v.found = true
+	if v.clear {
+		*field = nil
+	}
+}
+
+// absent returns, for each gate, a function that visits its fields in an object.
+func absent(on features.Set, obj runtime.Object) []func(*visitor) {
 	if spec, _ := podSpec(obj); spec != nil {
 		out := absentOfSpec(spec)
 		if pod, ok := obj.(*core.Pod); ok {
 			out = append(out,
-				func() { pod.Status.VolumeHealth = nil },
-				func() { dropVolumeStatuses(&pod.Status) },
+				func(v *visitor) { list(v, &pod.Status.VolumeHealth) },
+				func(v *visitor) { volumeStatuses(v, &pod.Status) },
 			)
 		}
 		return out
@@ -47,22 +82,25 @@ func absent(on features.Set, obj runtime.Object) []func() {
 	if !on.On(features.CompositePodGroup) {
 		switch o := obj.(type) {
 		case *scheduling.PodGroup:
-			return []func(){func() { o.Spec.ParentCompositePodGroupName = nil }}
+			return []func(*visitor){func(v *visitor) { pointer(v, &o.Spec.ParentCompositePodGroupName) }}
 		case *scheduling.Workload:
-			return []func(){func() { o.Spec.CompositePodGroupTemplates = nil }}
+			return []func(*visitor){func(v *visitor) { list(v, &o.Spec.CompositePodGroupTemplates) }}
 		}
 	}
 	switch o := obj.(type) {
 	case *corev1.PersistentVolumeClaim:
-		return []func(){func() { o.Status.HealthStatus = nil }}
+		return []func(*visitor){func(v *visitor) { pointer(v, &o.Status.HealthStatus) }}
 	case *corev1.Node:
-		return []func(){
-			func() { o.Spec.ConfigSource = nil }, //nolint:staticcheck // old clients may send it
-			func() { o.Status.Config = nil },
-			func() { o.Spec.PodPreemptionPolicy = nil },
+		return []func(*visitor){
+			func(v *visitor) { pointer(v, &o.Spec.ConfigSource) }, //nolint:staticcheck // old clients may send it
+			func(v *visitor) { pointer(v, &o.Status.Config) },
+			func(v *visitor) { pointer(v, &o.Spec.PodPreemptionPolicy) },
 		}
 	case *coordinationv1.Lease:
-		return []func(){func() { o.Spec.Strategy, o.Spec.PreferredHolder = nil, nil }}
+		return []func(*visitor){func(v *visitor) {
+			pointer(v, &o.Spec.Strategy)
+			pointer(v, &o.Spec.PreferredHolder)
+		}}
 	}
 	return nil
 }
@@ -78,33 +116,33 @@ func dropSourceElsewhere(spec *corev1.PersistentVolumeClaimSpec, old *corev1.Per
 	}
 }
 
-func absentOfSpec(spec *core.PodSpec) []func() {
-	return []func(){
-		func() { spec.EvictionResponders = nil },
-		func() {
+func absentOfSpec(spec *core.PodSpec) []func(*visitor) {
+	return []func(*visitor){
+		func(v *visitor) { list(v, &spec.EvictionResponders) },
+		func(v *visitor) {
 			eachProbe(spec, func(p *corev1.Probe) {
 				if p.GRPC != nil {
-					p.GRPC.Mode = nil
+					pointer(v, &p.GRPC.Mode)
 				}
 			})
 		},
-		func() { dropHTTPProtocols(spec) },
-		func() { spec.EachContainer(dropStopSignal) },
-		func() {
+		func(v *visitor) { httpProtocols(v, spec) },
+		func(v *visitor) { spec.EachContainer(func(c *corev1.Container) { stopSignal(v, c) }) },
+		func(v *visitor) {
 			spec.EachContainer(func(c *corev1.Container) {
 				for i := range c.VolumeMounts {
-					c.VolumeMounts[i].BindMountOptions = nil
+					list(v, &c.VolumeMounts[i].BindMountOptions)
 				}
 			})
 		},
-		func() {
+		func(v *visitor) {
 			for i := range spec.Volumes {
 				if dir := spec.Volumes[i].EmptyDir; dir != nil {
-					dir.Mode = nil
+					pointer(v, &dir.Mode)
 				}
 			}
 		},
-		func() { dropFileUsers(spec.Volumes) },
+		func(v *visitor) { fileUsers(v, spec.Volumes) },
 	}
 }
 
@@ -118,10 +156,10 @@ func eachProbe(spec *core.PodSpec, do func(*corev1.Probe)) {
 	})
 }
 
-func dropHTTPProtocols(spec *core.PodSpec) {
+func httpProtocols(v *visitor, spec *core.PodSpec) {
 	eachProbe(spec, func(p *corev1.Probe) {
 		if p.HTTPGet != nil {
-			p.HTTPGet.Protocol = nil
+			pointer(v, &p.HTTPGet.Protocol)
 		}
 	})
 	spec.EachContainer(func(c *corev1.Container) {
@@ -130,86 +168,86 @@ func dropHTTPProtocols(spec *core.PodSpec) {
 		}
 		for _, hook := range []*corev1.LifecycleHandler{c.Lifecycle.PostStart, c.Lifecycle.PreStop} {
 			if hook != nil && hook.HTTPGet != nil {
-				hook.HTTPGet.Protocol = nil
+				pointer(v, &hook.HTTPGet.Protocol)
 			}
 		}
 	})
 }
 
-// dropStopSignal drops the stop signal, and the lifecycle if nothing else is in it.
-func dropStopSignal(c *corev1.Container) {
+// stopSignal visits the stop signal. The lifecycle is dropped with it if nothing else is in it.
+func stopSignal(v *visitor, c *corev1.Container) {
 	if c.Lifecycle == nil || c.Lifecycle.StopSignal == nil {
 		return
 	}
-	c.Lifecycle.StopSignal = nil
-	if *c.Lifecycle == (corev1.Lifecycle{}) {
+	pointer(v, &c.Lifecycle.StopSignal)
+	if v.clear && *c.Lifecycle == (corev1.Lifecycle{}) {
 		c.Lifecycle = nil
 	}
 }
 
-// dropFileUsers drops the owners of the files in volumes.
-func dropFileUsers(volumes []corev1.Volume) {
-	keys := func(items []corev1.KeyToPath) {
-		for i := range items {
-			items[i].User = nil
-		}
-	}
-	files := func(items []corev1.DownwardAPIVolumeFile) {
-		for i := range items {
-			items[i].User = nil
-		}
-	}
+// fileUsers visits the owners of the files in volumes.
+func fileUsers(v *visitor, volumes []corev1.Volume) {
 	for i := range volumes {
 		if s := volumes[i].Secret; s != nil {
-			s.DefaultUser = nil
-			keys(s.Items)
+			pointer(v, &s.DefaultUser)
+			keyUsers(v, s.Items)
 		}
 		if s := volumes[i].ConfigMap; s != nil {
-			s.DefaultUser = nil
-			keys(s.Items)
+			pointer(v, &s.DefaultUser)
+			keyUsers(v, s.Items)
 		}
 		if s := volumes[i].DownwardAPI; s != nil {
-			s.DefaultUser = nil
-			files(s.Items)
+			pointer(v, &s.DefaultUser)
+			downwardUsers(v, s.Items)
 		}
 		if s := volumes[i].Projected; s != nil {
-			s.DefaultUser = nil
+			pointer(v, &s.DefaultUser)
 			for j := range s.Sources {
-				dropProjectedUsers(&s.Sources[j], keys, files)
+				projectedUsers(v, &s.Sources[j])
 			}
 		}
 	}
 }
 
-func dropProjectedUsers(
-	p *corev1.VolumeProjection, keys func([]corev1.KeyToPath), files func([]corev1.DownwardAPIVolumeFile),
-) {
-	if p.Secret != nil {
-		keys(p.Secret.Items)
-	}
-	if p.ConfigMap != nil {
-		keys(p.ConfigMap.Items)
-	}
-	if p.DownwardAPI != nil {
-		files(p.DownwardAPI.Items)
-	}
-	if p.ServiceAccountToken != nil {
-		p.ServiceAccountToken.User = nil
-	}
-	if p.ClusterTrustBundle != nil {
-		p.ClusterTrustBundle.User = nil
-	}
-	if p.PodCertificate != nil {
-		p.PodCertificate.User = nil
+func keyUsers(v *visitor, items []corev1.KeyToPath) {
+	for i := range items {
+		pointer(v, &items[i].User)
 	}
 }
 
-func dropVolumeStatuses(status *corev1.PodStatus) {
-	for _, list := range [][]corev1.ContainerStatus{status.InitContainerStatuses, status.ContainerStatuses,
+func downwardUsers(v *visitor, items []corev1.DownwardAPIVolumeFile) {
+	for i := range items {
+		pointer(v, &items[i].User)
+	}
+}
+
+func projectedUsers(v *visitor, p *corev1.VolumeProjection) {
+	if p.Secret != nil {
+		keyUsers(v, p.Secret.Items)
+	}
+	if p.ConfigMap != nil {
+		keyUsers(v, p.ConfigMap.Items)
+	}
+	if p.DownwardAPI != nil {
+		downwardUsers(v, p.DownwardAPI.Items)
+	}
+	if p.ServiceAccountToken != nil {
+		pointer(v, &p.ServiceAccountToken.User)
+	}
+	if p.ClusterTrustBundle != nil {
+		pointer(v, &p.ClusterTrustBundle.User)
+	}
+	if p.PodCertificate != nil {
+		pointer(v, &p.PodCertificate.User)
+	}
+}
+
+func volumeStatuses(v *visitor, status *corev1.PodStatus) {
+	for _, statuses := range [][]corev1.ContainerStatus{status.InitContainerStatuses, status.ContainerStatuses,
 		status.EphemeralContainerStatuses} {
-		for i := range list {
-			for j := range list[i].VolumeMounts {
-				list[i].VolumeMounts[j].VolumeStatus = nil
+		for i := range statuses {
+			for j := range statuses[i].VolumeMounts {
+				pointer(v, &statuses[i].VolumeMounts[j].VolumeStatus)
 			}
 		}
 	}
