@@ -1,12 +1,14 @@
 package quantity
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 func TestIsTooLarge(t *testing.T) {
@@ -41,12 +43,27 @@ func TestTooLarge(t *testing.T) {
 	}}}}
 	want(t, slice, "spec.devices[0].capacity[memory].requestPolicy.default", "spec.devices[0].capacity[memory].value")
 	want(t, &corev1.Pod{})
+	want(t, &corev1.List{Items: []runtime.RawExtension{{}, {Object: slice}}},
+		"items[1].spec.devices[0].capacity[memory].requestPolicy.default",
+		"items[1].spec.devices[0].capacity[memory].value")
+}
+
+// TestTypesThatContainThemselves finds quantities below a type that is met again while it is read.
+func TestTypesThatContainThemselves(t *testing.T) {
+	type node struct {
+		Left  *node              `json:"left"`
+		Right map[string]*node   `json:"right"`
+		Plain string             `json:"plain"`
+		Size  *resource.Quantity `json:"size"`
+	}
+	large := resource.MustParse("1e2000000000")
+	want(t, &node{Left: &node{Right: map[string]*node{"a": {Size: &large}}}}, "left.right[a].size")
 }
 
 func want(t *testing.T, obj any, fields ...string) {
 	t.Helper()
 	var got []string
-	for _, err := range TooLarge(obj) {
+	for _, err := range NewFinder(reflect.TypeOf(obj)).TooLarge(obj) {
 		got = append(got, err.Field)
 	}
 	if !slices.Equal(got, fields) {

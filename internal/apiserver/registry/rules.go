@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"reflect"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -9,6 +10,7 @@ import (
 	storagenames "k8s.io/apiserver/pkg/storage/names"
 
 	"github.com/allot-dev/allot/internal/apiserver/printers"
+	"github.com/allot-dev/allot/internal/apiserver/quantity"
 	"github.com/allot-dev/allot/internal/features"
 )
 
@@ -64,5 +66,11 @@ func (k *kind[T, P]) stored(scheme *runtime.Scheme) schema.GroupVersionKind {
 }
 
 func (k *kind[T, P]) strategy(scheme *runtime.Scheme, on features.Set) strategy[T, P] {
-	return strategy[T, P]{ObjectTyper: scheme, NameGenerator: storagenames.SimpleNameGenerator, kind: k, features: on}
+	return strategy[T, P]{
+		ObjectTyper:   scheme,
+		NameGenerator: storagenames.SimpleNameGenerator,
+		kind:          k,
+		features:      on,
+		quantities:    quantity.NewFinder(reflect.TypeFor[T]()),
+	}
 }

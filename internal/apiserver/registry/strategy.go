@@ -25,8 +25,9 @@ import (
 type strategy[T any, P pointer[T]] struct {
 	runtime.ObjectTyper
 	storagenames.NameGenerator
-	kind     *kind[T, P]
-	features features.Set
+	kind       *kind[T, P]
+	features   features.Set
+	quantities *quantity.Finder
 }
 
 var (
@@ -52,7 +53,7 @@ func (s strategy[T, P]) AllowUnconditionalUpdate(ctx context.Context) bool {
 // PrepareForCreate clears fields that a client must not set.
 func (s strategy[T, P]) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	p := obj.(P)
-	if len(quantity.TooLarge(obj)) > 0 {
+	if len(s.quantities.TooLarge(obj)) > 0 {
 		return // it is rejected, and preparing compares quantities
 	}
 	if s.kind.status != nil && !s.kind.statusAtCreate {
@@ -71,7 +72,7 @@ func (s strategy[T, P]) PrepareForCreate(ctx context.Context, obj runtime.Object
 // PrepareForUpdate keeps the stored status and increments the generation if the spec changed.
 func (s strategy[T, P]) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	p, o := obj.(P), old.(P)
-	if len(quantity.TooLarge(obj)) > 0 {
+	if len(s.quantities.TooLarge(obj)) > 0 {
 		return // as in PrepareForCreate
 	}
 	sameType(p, o)
@@ -95,7 +96,7 @@ func sameType(obj, old runtime.Object) {
 }
 
 func (s strategy[T, P]) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
-	if errs := quantity.TooLarge(obj); len(errs) > 0 {
+	if errs := s.quantities.TooLarge(obj); len(errs) > 0 {
 		return s.asRequested(ctx, errs)
 	}
 	return s.asRequested(ctx,
@@ -103,7 +104,7 @@ func (s strategy[T, P]) Validate(ctx context.Context, obj runtime.Object) field.
 }
 
 func (s strategy[T, P]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	if errs := quantity.TooLarge(obj); len(errs) > 0 {
+	if errs := s.quantities.TooLarge(obj); len(errs) > 0 {
 		return s.asRequested(ctx, errs)
 	}
 	return s.asRequested(
@@ -186,7 +187,7 @@ type statusStrategy[T any, P pointer[T]] struct {
 // PrepareForUpdate keeps everything except the status.
 func (s statusStrategy[T, P]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	p, o := obj.(P), old.(P)
-	if len(quantity.TooLarge(obj)) > 0 {
+	if len(s.quantities.TooLarge(obj)) > 0 {
 		return // as in PrepareForCreate
 	}
 	sameType(p, o)
@@ -204,7 +205,7 @@ func (s statusStrategy[T, P]) PrepareForUpdate(_ context.Context, obj, old runti
 }
 
 func (s statusStrategy[T, P]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	if errs := quantity.TooLarge(obj); len(errs) > 0 {
+	if errs := s.quantities.TooLarge(obj); len(errs) > 0 {
 		return s.asRequested(ctx, errs)
 	}
 	errs := s.kind.validateStatus(obj.(P), old.(P))
