@@ -67,6 +67,7 @@ var edges = []struct{ from, to, why string }{
 	{"testkit/memserver", "apiserver/{admission,inmemory,rbac,registry}", "its server has the parts of the real one"},
 	{"testkit/memserver", "features", "all of them are on"},
 
+	{"client", "apiserver/inmemory", "watches of a server in the process have objects as their events"},
 	{"cluster", "client", "informers are where the State comes from"},
 	{"cluster", "model", "objects become values of the State"},
 	{"cluster", "claims", "which claim a pod means is decided there"},
@@ -155,6 +156,7 @@ var edges = []struct{ from, to, why string }{
 		"apiserver/{defaults,gates,printers,rbac,validation}",
 		"the descriptor of a kind has its functions",
 	},
+	{"apiserver/registry", "apiserver/inmemory", "events are passed to clients in the process as objects"},
 	{"apiserver/registry", "apiserver/{dynamicadmission,noderights,quantity,token}", "rules for writes are decided there"},
 	{"apiserver/registry", "claims", "known claim names are recorded at pod creation"},
 	{"apiserver/dynamicadmission", "quota", "what an object uses of a quota is measured in one place"},

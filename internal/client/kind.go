@@ -70,7 +70,12 @@ func (k kind[T, L]) client(s *Set, namespace string) Client[T, L] {
 		k.newList,
 		gentype.PrefersProtobuf[T](),
 	)
-	return Client[T, L]{ClientWithList: typed, newer: s.dialect.Newer, status: k.status}
+	return Client[T, L]{
+		ClientWithList: typed,
+		newer:          s.dialect.Newer,
+		status:         k.status,
+		translated:     s.dialect != Dialect{},
+	}
 }
 
 // cache returns the cache of the kind, which is the same for all parts of a process.

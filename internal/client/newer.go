@@ -8,7 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/gentype"
+
+	"github.com/allot-dev/allot/internal/apiserver/inmemory"
 )
 
 // Client is the typed client of one kind.
@@ -21,6 +24,22 @@ type Client[T Object, L runtime.Object] struct {
 	newer bool
 	// status lists the status fields that allot writes on such a server.
 	status []string
+	// translated means that decoded objects are translated to the hub version.
+	translated bool
+}
+
+// Watch watches objects. If the server is in the process, its events are not encoded.
+func (c Client[T, L]) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+	if c.translated {
+		return c.ClientWithList.Watch(ctx, opts)
+	}
+	ctx, receiver := inmemory.WithReceiver(ctx)
+	response, err := c.ClientWithList.Watch(ctx, opts)
+	if err != nil {
+		receiver.Abandon()
+		return nil, err
+	}
+	return receiver.Watch(response), nil
 }
 
 // Update replaces an object. On a newer server it writes only the finalizers, because components

@@ -7,11 +7,14 @@ import (
 	"slices"
 	"time"
 
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/generic"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -19,6 +22,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/allot-dev/allot/internal/apiserver/inmemory"
 	"github.com/allot-dev/allot/internal/features"
 )
 
@@ -41,6 +45,20 @@ func (s *storage) ShortNames() []string { return s.names.short }
 
 // Categories implements rest.CategoriesProvider.
 func (s *storage) Categories() []string { return s.names.categories }
+
+// Watch implements rest.Watcher. A client in the process gets the objects themselves if it watches
+// the stored version. The store copies each object for each watch.
+func (s *storage) Watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
+	w, err := s.Store.Watch(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	info, ok := genericapirequest.RequestInfoFrom(ctx)
+	if !ok || info.APIGroup != s.names.group || info.APIVersion != s.names.versions[0] {
+		return w, nil
+	}
+	return inmemory.HandOver(ctx, w), nil
+}
 
 // build returns the storages of the kind and its subresources, by path, and their store.
 func (k *kind[T, P]) build(e env) (map[string]rest.Storage, *genericregistry.Store, error) {
