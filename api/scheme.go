@@ -7,6 +7,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -105,6 +107,7 @@ func groups() []group {
 			&corev1.PersistentVolumeList{},
 			&corev1.Service{}, &corev1.ServiceList{}, &corev1.LimitRange{}, &corev1.LimitRangeList{},
 			&corev1.ResourceQuota{}, &corev1.ResourceQuotaList{},
+			&corev1.Endpoints{}, &corev1.EndpointsList{}, //nolint:staticcheck // it is deprecated, and served by 1.37
 			&corev1.PodLogOptions{}, &corev1.SerializedReference{},
 		}},
 		{
@@ -136,6 +139,12 @@ func groups() []group {
 		}},
 		{coordinationv1.SchemeGroupVersion, []schema.GroupVersion{coordinationv1.SchemeGroupVersion}, []runtime.Object{
 			&coordinationv1.Lease{}, &coordinationv1.LeaseList{},
+		}},
+		{discoveryv1.SchemeGroupVersion, []schema.GroupVersion{discoveryv1.SchemeGroupVersion}, []runtime.Object{
+			&discoveryv1.EndpointSlice{}, &discoveryv1.EndpointSliceList{},
+		}},
+		{networkingv1.SchemeGroupVersion, []schema.GroupVersion{networkingv1.SchemeGroupVersion}, []runtime.Object{
+			&networkingv1.IPAddress{}, &networkingv1.IPAddressList{},
 		}},
 		{policyv1.SchemeGroupVersion, []schema.GroupVersion{policyv1.SchemeGroupVersion}, []runtime.Object{
 			&policyv1.PodDisruptionBudget{}, &policyv1.PodDisruptionBudgetList{}, &policyv1.Eviction{},

@@ -94,13 +94,13 @@ var edges = []struct{ from, to, why string }{
 	{"scheduler", "sched/reason", "the loop reports reasons"},
 	{"scheduler", "sched/queue", "the loop tries units in the order of the queue"},
 
-	{"controller/{claim,daemonset,deployment,devicetaint,disruption,eviction,garbagecollector}", "client",
+	{"controller/{claim,daemonset,deployment,devicetaint,disruption,endpoints,eviction,garbagecollector}", "client",
 		"a controller reads caches and writes the difference"},
 	{"controller/{history,job,namespace,namespacedefaults,nodelifecycle,nodetaint,podgc,podgroup,podserver}", "client",
 		"a controller reads caches and writes the difference"},
 	{"controller/{poolstatus,replicaset,resourcequota,statefulset,templatesync,ttl}", "client",
 		"a controller reads caches and writes the difference"},
-	{"controller/{claim,daemonset,deployment,devicetaint,disruption,eviction}", "controller/reconciler",
+	{"controller/{claim,daemonset,deployment,devicetaint,disruption,endpoints,eviction}", "controller/reconciler",
 		"the queue and the workers are the same for all"},
 	{
 		"controller/{garbagecollector,job,namespace,namespacedefaults,nodelifecycle,nodetaint,podgc}",

@@ -67,7 +67,7 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 	kinds, err := registry.New(registry.Config{
 		Scheme: scheme, Codecs: codecs, Getter: kubernetesKeys{generic.RESTOptionsGetter, registry.StorageKeys()},
 		Access: access, Features: cfg.Features, Alone: s.backend.alone, Resource: mapper.Resource,
-		Journal: s.backend.journal(), DeviceRefused: cfg.DeviceRefused,
+		Journal: s.backend.journal(), DeviceRefused: cfg.DeviceRefused, ServiceRange: cfg.ServiceClusterIPRange,
 	})
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 	if err := kinds.Install(front); err != nil {
 		return nil, err
 	}
-	if err := addHooks(generic, front, custom); err != nil {
+	if err := addHooks(generic, front, custom, serverService(cfg, s.listener.Addr())); err != nil {
 		return nil, err
 	}
 	if err := followPolicy(front, s.Loopback(), s.policy); err != nil {

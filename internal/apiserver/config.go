@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -40,6 +41,8 @@ type Config struct {
 	// ServiceAccounts means that pods run as ServiceAccounts, and that a pod is rejected if its
 	// account does not exist. It needs the controller that creates an account in each namespace.
 	ServiceAccounts bool
+	// ServiceClusterIPRange is the range of the cluster IPs of Services. Default: 10.96.0.0/12.
+	ServiceClusterIPRange netip.Prefix
 	// Features are the enabled features. The zero value enables all.
 	Features features.Set
 
@@ -56,6 +59,9 @@ type ExternalEtcd struct {
 	// Optional.
 	CAFile, CertFile, KeyFile string
 }
+
+// DefaultServiceRange is the default range of the cluster IPs of Services.
+var DefaultServiceRange = netip.MustParsePrefix("10.96.0.0/12")
 
 const defaultListen = "127.0.0.1:0"
 
@@ -74,6 +80,12 @@ func (c Config) completed() (Config, error) {
 	}
 	if c.renewEvery == 0 {
 		c.renewEvery = lookAtCertificates
+	}
+	if !c.ServiceClusterIPRange.IsValid() {
+		c.ServiceClusterIPRange = DefaultServiceRange
+	}
+	if r := c.ServiceClusterIPRange; r.Bits() > r.Addr().BitLen()-3 {
+		return c, fmt.Errorf("service cluster IP range %s has fewer than 8 addresses", c.ServiceClusterIPRange)
 	}
 	return c, c.Etcd.check()
 }

@@ -3,6 +3,7 @@ package apiserver_test
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -232,8 +233,13 @@ func TestOtherEtcd(t *testing.T) {
 		}
 	})
 	servers := []string{member.Endpoint()}
-	a := startServer(t, apiserver.Config{DataDir: t.TempDir(), Etcd: apiserver.ExternalEtcd{URLs: servers}})
-	b := startServer(t, apiserver.Config{DataDir: t.TempDir(), Etcd: apiserver.ExternalEtcd{URLs: servers}})
+	few := netip.MustParsePrefix("10.7.0.0/28")
+	a := startServer(t, apiserver.Config{
+		DataDir: t.TempDir(), Etcd: apiserver.ExternalEtcd{URLs: servers}, ServiceClusterIPRange: few,
+	})
+	b := startServer(t, apiserver.Config{
+		DataDir: t.TempDir(), Etcd: apiserver.ExternalEtcd{URLs: servers}, ServiceClusterIPRange: few,
+	})
 	w, err := clientset(t, b.Loopback()).CoreV1().ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -246,6 +252,7 @@ func TestOtherEtcd(t *testing.T) {
 	if e := within(t, w.ResultChan()); e.Object.(*corev1.ConfigMap).Name != "m" {
 		t.Errorf("the other server's watch: %v", e)
 	}
+	fillRange(t, a, b)
 }
 
 // A server that is stopped at any moment of its start ends in order, and can be started again.

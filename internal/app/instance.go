@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,6 +39,8 @@ type Options struct {
 	// NodeGrace is how long a node may send no heartbeat before it is lost, and NodeLease the
 	// longest duration of the simulated nodes' Leases. Zero values are the defaults.
 	NodeGrace, NodeLease time.Duration
+	// ServiceClusterIPRange is the range of the cluster IPs of Services. Optional.
+	ServiceClusterIPRange netip.Prefix
 	// Step, if not nil, is called before each part starts. The returned function is called when the
 	// part runs, with a detail or an error.
 	Step func(name string) (done func(detail string, err error))
@@ -64,7 +67,7 @@ func Start(ctx context.Context, opts Options) (*Instance, error) {
 	server, err := startServer(ctx, apiserver.Config{
 		DataDir: opts.DataDir, Listen: opts.Listen, LastPort: lastPort(opts.DataDir), UnsafeNoFsync: opts.UnsafeNoFsync,
 		Metrics: counts.Handler(), DeviceRefused: counts.Guard.Refused,
-		Features: opts.Features, ServiceAccounts: true,
+		Features: opts.Features, ServiceAccounts: true, ServiceClusterIPRange: opts.ServiceClusterIPRange,
 	})
 	if err != nil {
 		done("stopped", nil) // the caller reports the error

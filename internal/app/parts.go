@@ -11,6 +11,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/deployment"
 	"github.com/allot-dev/allot/internal/controller/devicetaint"
 	"github.com/allot-dev/allot/internal/controller/disruption"
+	"github.com/allot-dev/allot/internal/controller/endpoints"
 	"github.com/allot-dev/allot/internal/controller/garbagecollector"
 	"github.com/allot-dev/allot/internal/controller/job"
 	"github.com/allot-dev/allot/internal/controller/namespace"
@@ -114,6 +115,9 @@ func makers(c *component) []maker {
 			ownOnly: true,
 			make:    func() (runner, error) { return resourcequota.New(c.Client, c.Caches) },
 		},
+		{name: "endpoints controller", ownOnly: true, make: func() (runner, error) {
+			return endpoints.New(c.Client, c.Caches)
+		}},
 		{name: "pod collector", make: func() (runner, error) { return podgc.New(c.Client, c.Caches, podgc.Options{}) }},
 	}
 }

@@ -60,6 +60,7 @@ func newAPIServerCommand(streams Streams) *cobra.Command {
 	flags.StringVar(&o.config.PKIDir, "pki-dir", "",
 		"where the certificates are kept; servers on one etcd share it (default: pki in the data directory)")
 	addFeaturesFlag(flags, &o.config.Features)
+	addServiceRangeFlag(flags, &o.config.ServiceClusterIPRange)
 	flags.StringVar(&o.config.TokenFile, "token-auth-file", "", "CSV file of static tokens (token,user,uid,\"group,…\")")
 	flags.StringSliceVar(&o.config.Etcd.URLs, "etcd-servers", nil, "URLs of an etcd to use instead of the embedded one")
 	flags.StringVar(&o.config.Etcd.CAFile, "etcd-cafile", "", "certificate authority of that etcd")

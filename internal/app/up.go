@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,6 +31,7 @@ type upOptions struct {
 	features        features.Set
 	nodeGrace       time.Duration
 	pluginsDir      string
+	serviceRange    netip.Prefix
 	snapshot        string // file of a snapshot to begin with
 }
 
@@ -69,6 +71,7 @@ func newUpCommand(streams Streams) *cobra.Command {
 		"where the state is kept (default: $ALLOT_DATA_DIR, or allot in the user's state directory)")
 	flags.BoolVar(&o.ephemeral, "ephemeral", false, "keep the state in a folder that goes away at the end")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", listenUsage("loopback address"))
+	addServiceRangeFlag(flags, &o.serviceRange)
 	flags.StringArrayVarP(&o.files, "filename", "f", nil,
 		"manifest to apply: a file, a folder, or - for standard input; may be repeated")
 	o.machines.addFlags(flags)
@@ -167,6 +170,7 @@ func (o *upOptions) start(ctx context.Context, dir string, in upInput, progress 
 	instance, err := Start(ctx, Options{
 		DataDir: dir, Listen: o.listen, Fleet: in.machines, Snapshot: in.snap, Features: o.features, Step: progress.Step,
 		NodeGrace: o.nodeGrace, NodeLease: o.nodeGrace * 4 / 5, PluginsDir: o.pluginsDir,
+		ServiceClusterIPRange: o.serviceRange,
 	})
 	switch {
 	case err == nil:

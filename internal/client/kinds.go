@@ -5,6 +5,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -113,6 +114,25 @@ func (s *Set) Services(namespace string) Client[*corev1.Service, *corev1.Service
 	return services.client(s, namespace)
 }
 func (f *Informers) Services() *Informer[*corev1.Service] { return services.cache(f) }
+
+var endpoints = kindOf[corev1.Endpoints, corev1.EndpointsList](corev1.SchemeGroupVersion, "endpoints")
+
+// Endpoints are deprecated, and Kubernetes 1.37 keeps them.
+func (s *Set) Endpoints(namespace string) Client[*corev1.Endpoints, *corev1.EndpointsList] {
+	return endpoints.client(s, namespace)
+}
+
+var endpointSlices = kindOf[discoveryv1.EndpointSlice, discoveryv1.EndpointSliceList](discoveryv1.SchemeGroupVersion,
+	"endpointslices")
+
+func (s *Set) EndpointSlices(
+	namespace string,
+) Client[*discoveryv1.EndpointSlice, *discoveryv1.EndpointSliceList] {
+	return endpointSlices.client(s, namespace)
+}
+func (f *Informers) EndpointSlices() *Informer[*discoveryv1.EndpointSlice] {
+	return endpointSlices.cache(f)
+}
 
 var deployments = kindOf[apps.Deployment, apps.DeploymentList](appsv1.SchemeGroupVersion, "deployments")
 

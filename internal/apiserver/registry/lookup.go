@@ -25,6 +25,8 @@ import (
 // cache, may be slightly outdated, and must not be modified.
 type Lookup struct {
 	stores map[schema.GroupResource]*genericregistry.Store
+	// services is the storage of Services.
+	services *serviceStorage
 }
 
 // claimGroup is a PodGroup whose claims a pod may use.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -48,6 +49,8 @@ type Config struct {
 	// DeviceRefused is called for each write of a claim that is refused because another claim has
 	// one of its devices. It may be nil.
 	DeviceRefused func()
+	// ServiceRange is the range of the cluster IPs of Services.
+	ServiceRange netip.Prefix
 }
 
 // New returns the storages of all enabled kinds in the table.
@@ -58,9 +61,14 @@ func New(cfg Config) (*Registry, error) {
 		groups: map[string]map[string]map[string]rest.Storage{},
 		lookup: &Lookup{},
 	}
+	allocator, err := newServiceAllocator(cfg, r.lookup)
+	if err != nil {
+		return nil, err
+	}
 	for _, e := range table(given{
 		lookup: r.lookup, access: cfg.Access, features: cfg.Features, alone: cfg.Alone, now: time.Now, resource: cfg.Resource,
 		deviceRefused: cfg.DeviceRefused,
+		allocator:     allocator,
 	}) {
 		if !e.served(cfg.Features) {
 			continue
@@ -82,9 +90,12 @@ func New(cfg Config) (*Registry, error) {
 	return r, r.addNewerEvents()
 }
 
-// Resume completes the placements that a server had begun when it was killed. It must be called
-// before requests are served.
+// Resume completes the placements that a server had begun when it was killed, and reserves the
+// addresses and ports of stored Services. It must be called before requests are served.
 func (r *Registry) Resume(ctx context.Context) error {
+	if err := r.lookup.services.resume(ctx); err != nil {
+		return err
+	}
 	if r.placements == nil {
 		return nil
 	}

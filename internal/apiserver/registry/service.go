@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/utils/ptr"
 
 	"github.com/allot-dev/allot/internal/apiserver/defaults"
@@ -15,9 +16,8 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
-// services are stored for clients that read them, such as controllers that use the headless Service
-// of their pods. No addresses are allocated and no traffic is routed.
-func services() entry {
+// services have addresses and node ports that the server allocates. No traffic is routed.
+func services(g given) entry {
 	return &kind[corev1.Service, *corev1.Service]{
 		names: names{
 			versions: v1, plural: "services", singular: "service", short: []string{"svc"}, categories: []string{"all"},
@@ -32,14 +32,15 @@ func services() entry {
 		createOnUpdate: true,
 		prepareCreate:  func(_ context.Context, s *corev1.Service) { pairClusterIPs(&s.Spec, nil) },
 		prepareUpdate: func(_ context.Context, s, old *corev1.Service) {
-			if s.Spec.Type != corev1.ServiceTypeExternalName {
-				keepClusterIP(&s.Spec, &old.Spec)
-			}
-			pairClusterIPs(&s.Spec, &old.Spec)
-			dropOfType(&s.Spec, &old.Spec)
+			prepareServiceUpdate(s, old)
 			if !isBalanced(&s.Spec) {
 				s.Status.LoadBalancer = corev1.LoadBalancerStatus{}
 			}
+		},
+		wrap: func(s *storage) rest.Storage {
+			out := newServiceStorage(s, g.allocator)
+			g.lookup.services = out
+			return out
 		},
 		fields: func(s *corev1.Service) fields.Set {
 			return fields.Set{"spec.clusterIP": s.Spec.ClusterIP, "spec.type": string(s.Spec.Type)}
@@ -48,6 +49,17 @@ func services() entry {
 		validateUpdate: validation.ValidateServiceUpdate,
 		validateStatus: validation.ValidateServiceStatusUpdate,
 	}
+}
+
+// prepareServiceUpdate restores what a client has left out, and drops what the new type does not
+// have. It is repeatable.
+func prepareServiceUpdate(s, old *corev1.Service) {
+	if s.Spec.Type != corev1.ServiceTypeExternalName {
+		keepClusterIP(&s.Spec, &old.Spec)
+	}
+	keepNodePorts(&s.Spec, &old.Spec)
+	pairClusterIPs(&s.Spec, &old.Spec)
+	dropOfType(&s.Spec, &old.Spec)
 }
 
 // keepClusterIP restores the address if a client sends a manifest without it again.

@@ -43,6 +43,8 @@ type given struct {
 	resource func(schema.GroupVersionKind) (schema.GroupVersionResource, error)
 	// deviceRefused is called for each write that the guard of devices refuses; it may be nil
 	deviceRefused func()
+	// allocator is nil where no objects are stored.
+	allocator *serviceAllocator
 }
 
 // table returns all stored kinds. Kinds with further rules are in separate files.
@@ -101,7 +103,7 @@ func table(g given) []entry {
 			validateUpdate: validation.ValidateLeaseUpdate,
 		},
 		deployments(), replicaSets(), statefulSets(), daemonSets(), controllerRevisions(), jobs(),
-		persistentVolumeClaims(), persistentVolumes(g.now), services(), limitRanges(), resourceQuotas(),
+		persistentVolumeClaims(), persistentVolumes(g.now), services(g), ipAddresses(), endpoints(), endpointSlices(), limitRanges(), resourceQuotas(),
 		podDisruptionBudgets(),
 		priorityClasses(), workloads(), podGroups(), compositePodGroups(),
 		resourceClaims(g), resourceClaimTemplates(), clusterResourceClaimTemplates(), deviceClasses(), resourceSlices(g.now),

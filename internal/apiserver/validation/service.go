@@ -15,8 +15,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// ValidateService checks a new Service. Addresses and node ports are stored as set by the client;
-// none are allocated.
+// ValidateService checks a new Service. Which addresses and node ports are free is not checked
+// here.
 func ValidateService(s *corev1.Service) field.ErrorList {
 	return append(metadata(&s.ObjectMeta, namespaced, apivalidation.NameIsDNSLabel), service(s, &corev1.Service{})...)
 }
@@ -24,9 +24,16 @@ func ValidateService(s *corev1.Service) field.ErrorList {
 // ValidateServiceUpdate checks a change of a Service. The first address and its family are
 // immutable while the type has one.
 func ValidateServiceUpdate(s, old *corev1.Service) field.ErrorList {
+	return append(metadataUpdate(&s.ObjectMeta, &old.ObjectMeta), ServiceErrors(s, old)...)
+}
+
+// ServiceErrors checks everything but the metadata; old is nil for a new Service.
+func ServiceErrors(s, old *corev1.Service) field.ErrorList {
+	if old == nil {
+		return service(s, &corev1.Service{})
+	}
 	path := field.NewPath("spec")
 	return join(
-		metadataUpdate(&s.ObjectMeta, &old.ObjectMeta),
 		service(s, old),
 		loadBalancerUpdate(path, &s.Spec, &old.Spec),
 		addressesUpdate(path, &s.Spec, &old.Spec),

@@ -31,6 +31,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/batch/job"
 	"k8s.io/kubernetes/pkg/registry/coordination/lease"
 	"k8s.io/kubernetes/pkg/registry/core/configmap"
+	"k8s.io/kubernetes/pkg/registry/core/endpoint"
 	"k8s.io/kubernetes/pkg/registry/core/event"
 	"k8s.io/kubernetes/pkg/registry/core/limitrange"
 	ns "k8s.io/kubernetes/pkg/registry/core/namespace"
@@ -42,6 +43,8 @@ import (
 	"k8s.io/kubernetes/pkg/registry/core/secret"
 	"k8s.io/kubernetes/pkg/registry/core/service"
 	"k8s.io/kubernetes/pkg/registry/core/serviceaccount"
+	"k8s.io/kubernetes/pkg/registry/discovery/endpointslice"
+	"k8s.io/kubernetes/pkg/registry/networking/ipaddress"
 	"k8s.io/kubernetes/pkg/registry/policy/poddisruptionbudget"
 	"k8s.io/kubernetes/pkg/registry/rbac/clusterrole"
 	"k8s.io/kubernetes/pkg/registry/rbac/clusterrolebinding"
@@ -103,6 +106,7 @@ func Upstream() (*Server, error) {
 	mutatingBindings := mutatingadmissionpolicybinding.NewStrategy(nil, nil, params)
 	rules := map[schema.GroupResource]Rules{
 		{Resource: "configmaps"}:  {configmap.Strategy, configmap.Strategy, nil},
+		{Resource: "endpoints"}:   {endpoint.Strategy, endpoint.Strategy, nil},
 		{Resource: "events"}:      {event.Strategy, event.Strategy, nil},
 		{Resource: "limitranges"}: {limitrange.Strategy, limitrange.Strategy, nil},
 		{Resource: "namespaces"}:  {ns.Strategy, ns.Strategy, ns.StatusStrategy},
@@ -173,8 +177,10 @@ func Upstream() (*Server, error) {
 			statefulset.Strategy,
 			statefulset.StatusStrategy,
 		},
-		{Group: "batch", Resource: "jobs"}:                 {job.Strategy, job.Strategy, job.StatusStrategy},
-		{Group: "coordination.k8s.io", Resource: "leases"}: {lease.Strategy, lease.Strategy, nil},
+		{Group: "batch", Resource: "jobs"}:                      {job.Strategy, job.Strategy, job.StatusStrategy},
+		{Group: "coordination.k8s.io", Resource: "leases"}:      {lease.Strategy, lease.Strategy, nil},
+		{Group: "discovery.k8s.io", Resource: "endpointslices"}: {endpointslice.Strategy, endpointslice.Strategy, nil},
+		{Group: "networking.k8s.io", Resource: "ipaddresses"}:   {ipaddress.Strategy, ipaddress.Strategy, nil},
 		{Group: "policy", Resource: "poddisruptionbudgets"}: {
 			poddisruptionbudget.Strategy, poddisruptionbudget.Strategy, poddisruptionbudget.StatusStrategy,
 		},
