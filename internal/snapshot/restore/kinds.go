@@ -18,6 +18,21 @@ import (
 	"github.com/allot-dev/allot/internal/snapshot"
 )
 
+// withoutAddresses returns the Services without families and ports that depend on the cluster of
+// the snapshot. The server allocates others.
+func withoutAddresses(services []*corev1.Service) []*corev1.Service {
+	var out []*corev1.Service
+	for _, s := range services {
+		s = s.DeepCopy()
+		s.Spec.IPFamilies, s.Spec.IPFamilyPolicy, s.Spec.HealthCheckNodePort = nil, nil, 0
+		for i := range s.Spec.Ports {
+			s.Spec.Ports[i].NodePort = 0
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
 // inOrder calls the functions until one fails.
 func inOrder(steps ...func() error) error {
 	for _, step := range steps {
@@ -40,7 +55,7 @@ func (w *writer) cluster(ctx context.Context, o *snapshot.Objects) error {
 		func() error {
 			return createAll(ctx, w, o.ClusterTemplates, anywhere(set.ClusterResourceClaimTemplates), nil)
 		},
-		func() error { return createAll(ctx, w, o.Services, set.Services, nil) },
+		func() error { return createAll(ctx, w, withoutAddresses(o.Services), set.Services, nil) },
 		func() error {
 			return createAll(
 				ctx,
