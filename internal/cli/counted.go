@@ -56,6 +56,21 @@ func (c *Counted) Set(count int) {
 	}
 }
 
+// maxWaiting is the largest number of waiting objects that a terminal shows below a step.
+const maxWaiting = 6
+
+// Waiting sets what the objects wait for that are not done, a line for each. Only a terminal shows
+// it, in place.
+func (c *Counted) Waiting(lines []string) {
+	if !c.progress.style.Terminal {
+		return
+	}
+	if more := len(lines) - maxWaiting; more > 0 {
+		lines = append(lines[:maxWaiting:maxWaiting], fmt.Sprintf("and %d more", more))
+	}
+	c.progress.detail(c.step, lines)
+}
+
 // Count returns the number of objects that are done.
 func (c *Counted) Count() int { return c.count }
 

@@ -56,3 +56,36 @@ func TestOutcomes(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// What objects wait for is shown below the step, on a terminal alone, and no line wraps.
+func TestWaitingIsShownInPlace(t *testing.T) {
+	var lines []string
+	for i := range 8 {
+		lines = append(lines, fmt.Sprintf("pod/p-%d: %s", i, strings.Repeat("x", 100)))
+	}
+	show := func(style Style) string {
+		var b strings.Builder
+		step := NewProgress(&b, style, stillClock{testingclock.NewFakeClock(time.Unix(0, 0))}).Counted("starting", 30)
+		step.Waiting(lines)
+		step.Waiting([]string{"pod/p: no device"})
+		step.Note("a note")
+		step.Waiting(nil)
+		step.Done("", nil)
+		return b.String()
+	}
+	if got := show(Style{}); got != "a note\nstarting\n" {
+		t.Errorf("a pipe gets %q", got)
+	}
+	var block strings.Builder
+	for _, line := range lines[:maxWaiting] {
+		block.WriteString("\n\x1b[K  " + line[:76] + "…")
+	}
+	one := "\r\x1b[K⠋ starting\n\x1b[K  pod/p: no device\x1b[1A"
+	want := "\r\x1b[K⠋ starting\r\x1b[K" +
+		"\r\x1b[K⠋ starting" + block.String() + "\n\x1b[K  and 2 more\x1b[7A\r\x1b[J" +
+		one + "\r\x1b[Ja note\n" + one + "\r\x1b[J" +
+		"\r\x1b[K⠋ starting\r\x1b[K⠋ starting\r\x1b[K✓ starting\n"
+	if diff := cmp.Diff(want, show(Style{Terminal: true})); diff != "" {
+		t.Errorf("a terminal gets (-want +got):\n%s", diff)
+	}
+}

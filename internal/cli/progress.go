@@ -42,12 +42,14 @@ type Progress struct {
 	active []*step // running steps; the last one has the spinner
 	frame  int
 	drawn  bool // reports whether the current line shows a spinner
+	below  bool // reports whether there are lines below it
 }
 
 type step struct {
-	name  string
-	begun time.Time
-	stop  chan struct{}
+	name    string
+	details []string // lines below the spinner
+	begun   time.Time
+	stop    chan struct{}
 }
 
 // NewProgress returns a Progress that writes to w. A nil clock is the wall clock.
@@ -81,6 +83,15 @@ func (p *Progress) rename(s *step, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s.name = name
+	p.draw()
+}
+
+// detail sets the lines below the spinner of a running step.
+func (p *Progress) detail(s *step, lines []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+	s.details = lines
 	p.draw()
 }
 
@@ -131,13 +142,48 @@ func (p *Progress) draw() {
 		return
 	}
 	s := p.active[len(p.active)-1]
-	fmt.Fprint(p.w, "\r\x1b[K"+p.style.going(s.name, p.frame, p.clock.Since(s.begun)))
+	text := "\r\x1b[K" + p.style.going(s.name, p.frame, p.clock.Since(s.begun))
+	if n := len(s.details); n > 0 {
+		// A line that wrapped would take two, and the cursor would not return to the spinner.
+		width := widthOf(p.w)
+		for _, line := range s.details {
+			text += "\n\x1b[K" + p.style.paint(subtle, cut("  "+line, width-1))
+		}
+		text += fmt.Sprintf("\x1b[%dA", n)
+		p.below = true
+	}
+	fmt.Fprint(p.w, text)
 	p.drawn = true
 }
 
 func (p *Progress) clear() {
 	if p.drawn {
-		fmt.Fprint(p.w, "\r\x1b[K")
-		p.drawn = false
+		end := "K" // of the line
+		if p.below {
+			end = "J" // of the screen
+		}
+		fmt.Fprint(p.w, "\r\x1b["+end)
+		p.drawn, p.below = false, false
 	}
+}
+
+// defaultWidth is the width of a terminal that does not report it.
+const defaultWidth = 80
+
+// widthOf returns the width of the terminal that w writes to.
+func widthOf(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	return defaultWidth
+}
+
+// cut shortens a line to a number of characters.
+func cut(line string, width int) string {
+	if runes := []rune(line); len(runes) > width {
+		return string(runes[:max(0, width-1)]) + "…"
+	}
+	return line
 }

@@ -125,7 +125,7 @@ func TestWatch(t *testing.T) {
 	w := &watcher{
 		clock: testingclock.NewFakeClock(time.Unix(0, 0)), report: func(line string) { lines = append(lines, line) },
 		changed: make(chan struct{}, 1), reported: map[Ref]reportedReason{}, explain: func(context.Context, *Snapshot) {},
-		note: func(string) {}, count: func(int) {},
+		note: func(string) {}, count: func(int) {}, waits: func([]string) {},
 	}
 	w.take = func() Snapshot {
 		s := states[0]
@@ -152,7 +152,8 @@ func TestWatchGivesUp(t *testing.T) {
 	}
 	w := &watcher{
 		clock:  testingclock.NewFakeClock(time.Unix(0, 0)),
-		report: func(string) {}, note: func(string) {}, count: func(int) {}, changed: make(chan struct{}, 1),
+		report: func(string) {}, note: func(string) {}, count: func(int) {}, waits: func([]string) {},
+		changed:  make(chan struct{}, 1),
 		reported: map[Ref]reportedReason{},
 		take:     func() Snapshot { return s },
 		explain: func(_ context.Context, s *Snapshot) {
@@ -192,6 +193,7 @@ func TestWhyIsReported(t *testing.T) {
 	w := &watcher{
 		report:   func(line string) { lines = append(lines, line) },
 		count:    func(int) {},
+		waits:    func([]string) {},
 		reported: map[Ref]reportedReason{},
 	}
 	for _, s := range []Snapshot{
@@ -207,5 +209,31 @@ func TestWhyIsReported(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("unexpected lines (-want +got):\n%s", diff)
+	}
+}
+
+// What waits is told in a line each, and no longer when it has settled.
+func TestWaitingObjectsAreTold(t *testing.T) {
+	pod := func(name, status string) string {
+		return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec: {}\nstatus: {" + status + "}\n"
+	}
+	const waits = `phase: Pending, conditions: [{type: PodScheduled, status: "False", message: no device}]`
+	const runs = `phase: Running, conditions: [{type: Ready, status: "True"}]`
+	var got []string
+	w := &watcher{
+		report: func(string) {}, count: func(int) {}, reported: map[Ref]reportedReason{},
+		waits: func(lines []string) { got = append(got, strings.Join(lines, "; ")) },
+	}
+	both := pod("a", waits) + "---\n" + pod("b", "phase: Pending")
+	for _, text := range []string{both, pod("a", waits), pod("a", runs)} {
+		s, err := readSnapshot(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.reportChanges(s)
+	}
+	want := []string{"pod/a: no device; pod/b: is not scheduled", "pod/a: no device", ""}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

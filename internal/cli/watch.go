@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -40,11 +41,13 @@ func (s Summary) Write(w io.Writer) error {
 }
 
 // Watch watches the applied objects until all of them have settled or ctx ends. It reports each
-// change of an object in a line, the number of settled objects, and, if nothing changes for a
-// while, what it waits for. It returns the error of ctx; the summary is valid in any case.
+// change of an object in a line, the number of settled objects, what the others wait for, and, if
+// nothing changes for a while, the first of these in a line. It returns the error of ctx; the
+// summary is valid in any case.
 func Watch(ctx context.Context, set *client.Set, inf *client.Informers, applied []Ref, step *Counted) (Summary, error) {
 	w := &watcher{
-		clock: clock.RealClock{}, report: step.Object, note: step.Note, count: step.Set, changed: make(chan struct{}, 1),
+		clock: clock.RealClock{}, report: step.Object, note: step.Note, count: step.Set,
+		waits: step.Waiting, changed: make(chan struct{}, 1),
 		reported: map[Ref]reportedReason{},
 		take: func() Snapshot {
 			return Snapshot{
@@ -86,6 +89,7 @@ type watcher struct {
 	report  func(string)                     // reports a change of an object
 	note    func(string)                     // reports what is waited for
 	count   func(int)                        // sets the number of settled objects
+	waits   func([]string)                   // sets what each object waits for that has not settled
 	changed chan struct{}                    // has capacity 1
 
 	reported map[Ref]reportedReason // the last reported state of each object
@@ -128,9 +132,12 @@ func (w *watcher) run(ctx context.Context) (Summary, error) {
 // exists, and counts the settled objects.
 func (w *watcher) reportChanges(s Snapshot) {
 	settled := 0
+	var waits []string
 	for _, it := range look(s).items() {
 		if it.wait == "" {
 			settled++
+		} else {
+			waits = append(waits, it.ref.String()+": "+cmp.Or(it.why, brief(it.wait)))
 		}
 		now := reportedReason{it.text, it.why != ""}
 		before, ok := w.reported[it.ref]
@@ -141,6 +148,7 @@ func (w *watcher) reportChanges(s Snapshot) {
 		w.report(it.ref.String() + ": " + join(it.text, it.why))
 	}
 	w.count(settled)
+	w.waits(waits)
 }
 
 // reportWaiting reports the first object that has not settled, unless it was reported last.

@@ -40,15 +40,20 @@ func PodGroup() Printer {
 		computed("Status", "string", "Whether the group is scheduled, and the reason if not."),
 		ageColumn(),
 		wide(computed("Claims", "string", "The group's claims: the name of each entry, and the ResourceClaim for it.")),
+		wide(computed("Min", "integer", "How many pods are placed together at least.")),
+		wide(computed("Reason", "string", "In short, why the group is not scheduled.")),
 	}, func(g *scheduling.PodGroup, now time.Time) []any {
-		policy, workload := "Basic", "<none>"
-		if g.Spec.SchedulingPolicy.Gang != nil {
-			policy = "Gang"
+		policy, workload, least := "Basic", "<none>", int64(1)
+		if gang := g.Spec.SchedulingPolicy.Gang; gang != nil {
+			policy, least = "Gang", int64(gang.MinCount)
 		}
 		if g.Spec.WorkloadRef != nil {
 			workload = g.Spec.WorkloadRef.WorkloadName
 		}
-		return []any{g.Name, policy, workload, podGroupStatus(&g.Status), age(g.CreationTimestamp, now), groupClaims(g)}
+		return []any{
+			g.Name, policy, workload, podGroupStatus(&g.Status), age(g.CreationTimestamp, now), groupClaims(g),
+			least, podGroupReason(&g.Status),
+		}
 	})
 }
 
@@ -88,10 +93,7 @@ func podGroupStatus(status *schedulingv1beta1.PodGroupStatus) string {
 		c.Status == metav1.ConditionTrue {
 		return c.Reason
 	}
-	placed := meta.FindStatusCondition(status.Conditions, scheduling.PodGroupScheduled)
-	if placed == nil {
-		placed = meta.FindStatusCondition(status.Conditions, schedulingv1beta1.PodGroupInitiallyScheduled)
-	}
+	placed := scheduledCondition(status)
 	switch {
 	case placed == nil:
 		return "Pending"
@@ -102,6 +104,36 @@ func podGroupStatus(status *schedulingv1beta1.PodGroupStatus) string {
 	default:
 		return "Unschedulable"
 	}
+}
+
+// scheduledCondition returns the condition for the current state, or the one for the initial
+// scheduling if there is no other, or nil.
+func scheduledCondition(status *schedulingv1beta1.PodGroupStatus) *metav1.Condition {
+	if current := meta.FindStatusCondition(status.Conditions, scheduling.PodGroupScheduled); current != nil {
+		return current
+	}
+	return meta.FindStatusCondition(status.Conditions, schedulingv1beta1.PodGroupInitiallyScheduled)
+}
+
+// maxReason is the largest length of a reason in a table, in bytes.
+const maxReason = 100
+
+// podGroupReason returns the message of the condition of a group that is not scheduled, shortened at
+// the end of a word.
+func podGroupReason(status *schedulingv1beta1.PodGroupStatus) string {
+	condition := scheduledCondition(status)
+	if condition == nil || condition.Status == metav1.ConditionTrue {
+		return "<none>"
+	}
+	message := strings.Join(strings.Fields(condition.Message), " ")
+	if len(message) <= maxReason {
+		return orNone(message)
+	}
+	cut := strings.ToValidUTF8(message[:maxReason], "")
+	if end := strings.LastIndexByte(cut, ' '); end > 0 {
+		cut = cut[:end]
+	}
+	return strings.TrimRight(cut, ",;:") + " …"
 }
 
 func groupClaims(g *scheduling.PodGroup) string {
