@@ -101,7 +101,7 @@ func (a *serviceAllocator) allocateIP(ctx context.Context, t *transaction, s *co
 	if len(spec.ClusterIPs) == 0 {
 		ip, err := a.nextIP(ctx, t, s)
 		if err != nil {
-			return apierrors.NewInternalError(fmt.Errorf("failed to allocate a serviceIP for Service %q: %w", s.Name, err))
+			return exhausted(s, "serviceIP", err)
 		}
 		spec.ClusterIP, spec.ClusterIPs = ip, []string{ip}
 		return nil
@@ -227,6 +227,15 @@ func invalidService(s *corev1.Service, detail *field.Error, err error) error {
 	}
 	return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), s.Name,
 		field.ErrorList{detail})
+}
+
+// exhausted returns the error for a Service that finds no free value. An error of the storage is
+// returned as it is. Kubernetes 1.37 answers 500, although the server works.
+func exhausted(s *corev1.Service, what string, err error) error {
+	if !errors.Is(err, errFull) {
+		return err
+	}
+	return apierrors.NewForbidden(corev1.Resource("services"), s.Name, fmt.Errorf("failed to allocate a %s: %w", what, err))
 }
 
 // values are the addresses and ports that a Service holds.

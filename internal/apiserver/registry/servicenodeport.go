@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 )
@@ -46,7 +45,7 @@ func (a *serviceAllocator) allocateNodePorts(
 		}
 		port, err := a.nextPort(ctx, t, s)
 		if err != nil {
-			return apierrors.NewInternalError(fmt.Errorf("failed to allocate a nodePort: %w", err))
+			return exhausted(s, "nodePort", err)
 		}
 		p.NodePort = port
 	}
@@ -77,13 +76,13 @@ func (a *serviceAllocator) allocateHealthCheckPort(
 	port := &s.Spec.HealthCheckNodePort
 	if *port != 0 {
 		if err = a.takePort(ctx, t, s, *port, held); err != nil {
-			return apierrors.NewInternalError(
-				fmt.Errorf("failed to allocate requested HealthCheck NodePort %d: %w", *port, err))
+			path := field.NewPath("spec", "healthCheckNodePort")
+			return invalidService(s, field.Invalid(path, *port, err.Error()), err)
 		}
 		return nil
 	}
 	if *port, err = a.nextPort(ctx, t, s); err != nil {
-		return apierrors.NewInternalError(fmt.Errorf("failed to allocate a HealthCheck NodePort: %w", err))
+		return exhausted(s, "HealthCheck NodePort", err)
 	}
 	return nil
 }
