@@ -5,12 +5,18 @@ import (
 	"slices"
 	"testing"
 
+	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/internal/claims"
 )
 
 const workloadYAML = `
@@ -247,6 +253,49 @@ spec:
 `)
 	want := "[map[name:a resourceClaimName:by-name] map[name:b resourceClaimName:generated]]"
 	if got := nested(t, p, "status", "resourceClaimStatuses"); got != want {
+		t.Errorf("claim names are %s, want %s", got, want)
+	}
+}
+
+// TestPodKnowsItsOwnClaims checks that a pod names the claims that will be generated for it, and not
+// those whose template does not exist.
+func TestPodKnowsItsOwnClaims(t *testing.T) {
+	ns := namespace(t)
+	template := create(t, ns, `
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: t}
+spec: {spec: {devices: {requests: [{name: r, exactly: {deviceClassName: c}}]}}}
+`)
+	templates := dynamicClient(t).Resource(resourcev1.SchemeGroupVersion.WithResource("resourceclaimtemplates"))
+	if _, err := templates.Namespace(ns).Get(t.Context(), "t",
+		metav1.GetOptions{ResourceVersion: template.GetResourceVersion()}); err != nil {
+		t.Fatal(err) // as in TestPodKnowsItsGroupsClaims
+	}
+	created := create(t, ns, `
+apiVersion: v1
+kind: Pod
+metadata: {generateName: p-}
+spec:
+  resourceClaims:
+  - {name: own, resourceClaimTemplateName: t}
+  - {name: later, resourceClaimTemplateName: none}
+  containers:
+  - {name: c, image: i}
+`)
+	var pod core.Pod
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(created.Object, &pod); err != nil {
+		t.Fatal(err)
+	}
+	owner := claims.PodOwner(&pod, nil)
+	spec := &resource.ResourceClaimSpec{}
+	facts := claims.Facts{Templates: map[claims.Source]claims.Template{owner.Entries[0].Source: {Spec: spec}}}
+	change := claims.DesiredClaims(owner, facts)
+	if len(change.Create) != 1 || len(change.Ask) > 0 || change.Record != nil {
+		t.Fatalf("the change is %+v, want one claim to create and no name to record", change)
+	}
+	want := fmt.Sprintf("[map[name:own resourceClaimName:%s]]", change.Create[0].Name)
+	if got := nested(t, created, "status", "resourceClaimStatuses"); got != want {
 		t.Errorf("claim names are %s, want %s", got, want)
 	}
 }

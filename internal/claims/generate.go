@@ -25,7 +25,6 @@ const (
 
 // generate returns the claim to create for an entry of the owner.
 func generate(owner Owner, entry string, t Template, attempt int) *resource.ResourceClaim {
-	base := baseName(owner.Name, entry)
 	annotations := maps.Clone(t.Annotations)
 	if annotations == nil {
 		annotations = map[string]string{}
@@ -37,8 +36,8 @@ func generate(owner Owner, entry string, t Template, attempt int) *resource.Reso
 	annotations[TemplateAnnotation] = t.annotation()
 	return &resource.ResourceClaim{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:            base + "-" + suffix(owner.UID, entry, attempt),
-			GenerateName:    base + "-",
+			Name:            generatedName(owner, entry, attempt),
+			GenerateName:    baseName(owner.Name, entry) + "-",
 			Namespace:       owner.Namespace,
 			Labels:          maps.Clone(t.Labels),
 			Annotations:     annotations,
@@ -47,6 +46,11 @@ func generate(owner Owner, entry string, t Template, attempt int) *resource.Reso
 		},
 		Spec: *t.Spec.DeepCopy(),
 	}
+}
+
+// generatedName returns the name of the claim for an entry of the owner.
+func generatedName(owner Owner, entry string, attempt int) string {
+	return baseName(owner.Name, entry) + "-" + suffix(owner.UID, entry, attempt)
 }
 
 // madeFor reports whether the claim was generated for this entry of the owner, by allot or by

@@ -203,6 +203,24 @@ func KnownGroupClaims(pod *core.Pod, group *scheduling.PodGroup) []corev1.PodRes
 	return out
 }
 
+// KnownClaims returns the entries that status.resourceClaimStatuses of a new pod can have, sorted by
+// entry: the group claims whose names are known already, and the pod's own claims that will be
+// generated because their ResourceClaimTemplate exists. The name of such a claim follows from the
+// UID of the pod. If an unrelated claim has it, the controller records another name.
+func KnownClaims(
+	pod *core.Pod, group *scheduling.PodGroup, templateExists func(name string) bool,
+) []corev1.PodResourceClaimStatus {
+	out := KnownGroupClaims(pod, group)
+	owner := PodOwner(pod, group)
+	for _, entry := range owner.Entries {
+		if entry.Source.Kind == NamespacedTemplate && templateExists(entry.Source.Name) {
+			out = record(out, entry.Name, generatedName(owner, entry.Name, 0))
+		}
+	}
+	sortRecords(out)
+	return out
+}
+
 // LacksGroupClaims reports whether the pod's status does not have all claim names that its PodGroup
 // knows.
 func LacksGroupClaims(pod *core.Pod, group *scheduling.PodGroup) bool {

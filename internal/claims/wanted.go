@@ -95,10 +95,10 @@ func (w *OwnerChange) generated(owner Owner, entry Entry, name *string, facts Fa
 	if name != nil && !facts.Gone[*name] {
 		claim, known := facts.claim(owner, *name)
 		switch {
-		case !known:
+		case !known && !facts.isNext(owner, entry, *name):
 			w.Ask = append(w.Ask, *name)
 			return "", false
-		case controllerUID(claim) == owner.UID:
+		case known && controllerUID(claim) == owner.UID:
 			return *name, true
 		}
 	}
@@ -117,6 +117,17 @@ func (w *OwnerChange) generated(owner Owner, entry Entry, name *string, facts Fa
 	}
 	w.Create = append(w.Create, facts.newClaim(owner, entry.Name, template))
 	return "", false
+}
+
+// isNext reports whether a claim with a recorded name that is not known would be created next for
+// the entry. Then it need not be read first: if it exists, creating it finds that out. The API
+// server records such names in new pods (KnownClaims).
+func (f Facts) isNext(owner Owner, entry Entry, name string) bool {
+	if _, ok := f.Templates[entry.Source]; !ok || name != generatedName(owner, entry.Name, 0) {
+		return false
+	}
+	_, other := f.adoptable(owner, entry.Name)
+	return !other
 }
 
 func (f Facts) claim(owner Owner, name string) (*resource.ResourceClaim, bool) {

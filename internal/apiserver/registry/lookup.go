@@ -135,3 +135,11 @@ func (l *Lookup) groupOf(ctx context.Context, pod *core.Pod) claimGroup {
 	group, _ := obj.(*scheduling.PodGroup)
 	return group
 }
+
+// hasTemplate reports whether the cache has a ResourceClaimTemplate in the namespace of the request.
+func (l *Lookup) hasTemplate(ctx context.Context, name string) bool {
+	namespace, _ := genericapirequest.NamespaceFrom(ctx)
+	_, err := l.get(ctx, schema.GroupResource{Group: resourceGroup, Resource: "resourceclaimtemplates"},
+		namespace, name, false)
+	return err == nil
+}

@@ -32,10 +32,13 @@ func pods(g given) entry {
 			"log": rbac.ReadOnly, "exec": rbac.Confidential, "attach": rbac.Confidential, "portforward": rbac.Confidential,
 			"eviction": rbac.Requested, "binding": rbac.Cluster,
 		},
-		spec:           func(p *core.Pod) any { return &p.Spec },
-		status:         func(p *core.Pod) any { return &p.Status },
-		generation:     true,
-		prepareCreate:  func(ctx context.Context, p *core.Pod) { startPod(p, g.lookup.groupOf(ctx, p), g.now()) },
+		spec:       func(p *core.Pod) any { return &p.Spec },
+		status:     func(p *core.Pod) any { return &p.Status },
+		generation: true,
+		prepareCreate: func(ctx context.Context, p *core.Pod) {
+			startPod(p, g.now())
+			g.lookup.recordClaims(ctx, p)
+		},
 		prepareUpdate:  updatePod,
 		prepareStatus:  updatePodStatus,
 		gracefulDelete: podGracePeriod,
@@ -59,9 +62,8 @@ func pods(g given) entry {
 	}
 }
 
-// startPod sets the initial status of a new pod. Known names of group claims are recorded
-// immediately, which saves a write per pod.
-func startPod(p *core.Pod, group claimGroup, now time.Time) {
+// startPod sets the initial status of a new pod.
+func startPod(p *core.Pod, now time.Time) {
 	mergeLabelKeys(p)
 	appArmorFields(p)
 	completeResources(p)
@@ -77,9 +79,16 @@ func startPod(p *core.Pod, group claimGroup, now time.Time) {
 			LastTransitionTime: metav1.NewTime(now.Truncate(time.Second)),
 		}}
 	}
-	if group != nil {
-		p.Status.ResourceClaimStatuses = claims.KnownGroupClaims(p, group)
+}
+
+// recordClaims records the known names of claims in a new pod, which saves a write per pod.
+func (l *Lookup) recordClaims(ctx context.Context, p *core.Pod) {
+	if len(p.Spec.ResourceClaims) == 0 {
+		return
 	}
+	p.Status.ResourceClaimStatuses = claims.KnownClaims(p, l.groupOf(ctx, p), func(template string) bool {
+		return l.hasTemplate(ctx, template)
+	})
 }
 
 // updatePod restores fields that a client does not know.
