@@ -76,7 +76,7 @@ func (d Decision) StatusChanges() bool { return len(d.Drop) > 0 || len(d.Add) > 
 // With the last consumer the allocation is removed in the same update, unless a pod that names the
 // claim still needs it: such a pod becomes a consumer instead. A pod with a node needs it, so that
 // nothing is deallocated under a running pod when the finalizer of a PodGroup was removed by force
-// or an owner released the claim too early (F19). If a consumer that covered pods without naming
+// or an owner released the claim too early (F19), also while other consumers stay. If a consumer that covered pods without naming
 // them was removed, a pod without a node needs the claim as well: it may be about to be bound, and
 // only its scheduler knows (docs/adr/0007). An allocation without consumers stays, because it may
 // be about to be reserved, unless it was made for any pod, its last consumer was removed by another
@@ -105,8 +105,50 @@ func Release(claim *resource.ResourceClaim, known Known) Decision {
 	}
 	if len(d.Reserved) == 0 {
 		d.releaseUnused(claim, known)
+	} else {
+		d.nameUsers(claim, known)
 	}
 	return d
+}
+
+// nameUsers makes consumers of the pods that may use the claim through a consumer that is removed
+// while others stay: nothing else would show that they use it when the others are removed. If they
+// cannot be added, the consumer stays until they have ended.
+func (d *Decision) nameUsers(claim *resource.ResourceClaim, known Known) {
+	if claim.Status.Allocation == nil || anyPod(claim) || len(d.Foreign) > 0 || !d.dropsUnnamed() {
+		return
+	}
+	if !known.Current {
+		*d = Decision{AskUsers: true}
+		return
+	}
+	pods := slices.DeleteFunc(known.remainingUsers(claim, true), d.isCovered(known))
+	switch room := resourcev1.ResourceClaimReservedForMaxSize - len(d.Reserved); {
+	case len(pods) == 0:
+	case claim.DeletionTimestamp != nil || len(pods) > room: // new consumers would be rejected
+		*d = Decision{Reserved: claim.Status.ReservedFor}
+	default:
+		d.Add, d.Reserved = pods, append(d.Reserved, pods...)
+	}
+}
+
+// dropsUnnamed reports whether a consumer that covers pods without naming them is removed.
+func (d *Decision) dropsUnnamed() bool {
+	return slices.ContainsFunc(d.Drop, func(drop Dropped) bool { return !IsPodConsumer(drop.Consumer) })
+}
+
+// isCovered returns a function that reports whether a pod is a consumer that stays, or is covered by
+// one.
+func (d *Decision) isCovered(known Known) func(resourcev1.ResourceClaimConsumerReference) bool {
+	groups := map[types.UID]string{}
+	for _, pod := range known.Users {
+		groups[pod.UID], _ = GroupName(pod)
+	}
+	return func(pod resourcev1.ResourceClaimConsumerReference) bool {
+		return slices.ContainsFunc(d.Reserved, func(ref resourcev1.ResourceClaimConsumerReference) bool {
+			return ref.UID == pod.UID || IsGroupConsumer(ref) && ref.Name == groups[pod.UID]
+		})
+	}
 }
 
 // releaseUnused decides about a claim without (remaining) consumers.
@@ -140,6 +182,7 @@ func (d *Decision) deallocate(claim *resource.ResourceClaim, known Known) bool {
 		return false
 	}
 	stay := known.remainingUsers(claim, unnamed)
+	stay = stay[:min(len(stay), resourcev1.ResourceClaimReservedForMaxSize)]
 	switch {
 	case len(stay) > 0:
 		d.keepFor(stay, claim)
@@ -168,8 +211,7 @@ func (d *Decision) keepFor(pods []resourcev1.ResourceClaimConsumerReference, cla
 // leavesUnnamed reports whether pods may use the claim, or be about to, without being listed as
 // consumers: through a consumer of another kind, or one that was removed before.
 func (d *Decision) leavesUnnamed(claim *resource.ResourceClaim) bool {
-	return anyPod(claim) || len(claim.Status.ReservedFor) == 0 ||
-		slices.ContainsFunc(d.Drop, func(drop Dropped) bool { return !IsPodConsumer(drop.Consumer) })
+	return anyPod(claim) || len(claim.Status.ReservedFor) == 0 || d.dropsUnnamed()
 }
 
 // leavesWithOwner reports whether the PodGroup to remove is the owner of the claim. A claim without
@@ -233,8 +275,7 @@ func GroupDone(group *scheduling.PodGroup) bool {
 }
 
 // remainingUsers returns the users that need the claim, as consumers: those that may be running,
-// and with unbound also those that may be about to be bound. They are sorted by name and limited to
-// the maximum number of consumers.
+// and with unbound also those that may be about to be bound. They are sorted by name.
 func (k Known) remainingUsers(claim *resource.ResourceClaim, unbound bool) []resourcev1.ResourceClaimConsumerReference {
 	var out []resourcev1.ResourceClaimConsumerReference
 	for _, pod := range k.Users {
@@ -244,7 +285,7 @@ func (k Known) remainingUsers(claim *resource.ResourceClaim, unbound bool) []res
 	}
 	slices.SortFunc(out,
 		func(a, b resourcev1.ResourceClaimConsumerReference) int { return strings.Compare(a.Name, b.Name) })
-	return out[:min(len(out), resourcev1.ResourceClaimReservedForMaxSize)]
+	return out
 }
 
 // ownerDone reports whether the claim was generated for a pod that has been replaced or will not
