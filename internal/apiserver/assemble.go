@@ -142,6 +142,9 @@ func (s *Server) genericConfig(
 	generic.AggregatedDiscoveryGroupManager = aggregated.NewResourceManager("apis")
 	s.loopback = &rest.Config{Host: loopbackHost, BearerToken: uuid.NewString(), Transport: s.transport, QPS: -1}
 	generic.LoopbackClientConfig = s.loopback
+	if err := addTracing(generic, cfg.TracingFile); err != nil {
+		return nil, err
+	}
 	if err := s.secure(cfg, generic); err != nil {
 		return nil, err
 	}

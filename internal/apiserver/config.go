@@ -38,6 +38,8 @@ type Config struct {
 	DeviceRefused func()
 	// TokenFile is the name of a CSV file with static tokens (token,user,uid,"group,…"); optional.
 	TokenFile string
+	// TracingFile is the name of a TracingConfiguration, as for kube-apiserver; optional.
+	TracingFile string
 	// ServiceAccounts means that pods run as ServiceAccounts, and that a pod is rejected if its
 	// account does not exist. It needs the controller that creates an account in each namespace.
 	ServiceAccounts bool

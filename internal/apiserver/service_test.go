@@ -130,8 +130,8 @@ func TestRefusedServicesReserveNothing(t *testing.T) {
 	stale := s.DeepCopy()
 	stale.ResourceVersion, stale.Spec.Type, stale.Spec.ExternalName = "1", corev1.ServiceTypeExternalName, "example.com"
 	stale.Spec.ClusterIP, stale.Spec.ClusterIPs = "", nil
-	if _, err := c.client.CoreV1().Services(c.ns).Update(t.Context(), stale, metav1.UpdateOptions{}); !apierrors.IsConflict(
-		err) {
+	_, err := c.client.CoreV1().Services(c.ns).Update(t.Context(), stale, metav1.UpdateOptions{})
+	if !apierrors.IsConflict(err) {
 		t.Errorf("got %v", err)
 	}
 	if !c.isReserved(s.Spec.ClusterIP) {

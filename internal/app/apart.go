@@ -32,12 +32,14 @@ type apartOptions struct {
 	healthListen string
 	election     electionOptions
 	features     features.Set
+	logFormat    logFormat
 }
 
 func (o *apartOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "",
 		"how the API server is reached (default: $KUBECONFIG, the user's, or the pod's service account)")
 	addFeaturesFlag(flags, &o.features)
+	o.logFormat.addFlag(flags)
 	flags.StringVar(&o.healthListen, "health-listen", "127.0.0.1:0",
 		"address of /healthz, /livez, /readyz and /metrics; port 0 is a free port")
 }

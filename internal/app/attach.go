@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 
 	"github.com/allot-dev/allot/internal/attach"
 	"github.com/allot-dev/allot/internal/cli"
@@ -68,7 +67,7 @@ func newAttachCommand(streams Streams) *cobra.Command {
 			"  allot attach --controllers=claim,podgroup   # where nobody else makes the claims of PodGroups",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			klog.LogToStderr(true)
+			o.logFormat.logTo(os.Stderr)
 			progress := cli.NewProgress(streams.Out, cli.StyleFor(streams.Out, os.Getenv), nil)
 			if err := runAttach(cmd.Context(), o, progress); err != nil {
 				return fmt.Errorf("attach: %w", err)

@@ -39,6 +39,8 @@ type Options struct {
 	// NodeGrace is how long a node may send no heartbeat before it is lost, and NodeLease the
 	// longest duration of the simulated nodes' Leases. Zero values are the defaults.
 	NodeGrace, NodeLease time.Duration
+	// TracingFile is the name of a TracingConfiguration, as for kube-apiserver. Optional.
+	TracingFile string
 	// ServiceClusterIPRange is the range of the cluster IPs of Services. Optional.
 	ServiceClusterIPRange netip.Prefix
 	// Step, if not nil, is called before each part starts. The returned function is called when the
@@ -66,7 +68,7 @@ func Start(ctx context.Context, opts Options) (*Instance, error) {
 	counts := metrics.New()
 	server, err := startServer(ctx, apiserver.Config{
 		DataDir: opts.DataDir, Listen: opts.Listen, LastPort: lastPort(opts.DataDir), UnsafeNoFsync: opts.UnsafeNoFsync,
-		Metrics: counts.Handler(), DeviceRefused: counts.Guard.Refused,
+		Metrics: counts.Handler(), DeviceRefused: counts.Guard.Refused, TracingFile: opts.TracingFile,
 		Features: opts.Features, ServiceAccounts: true, ServiceClusterIPRange: opts.ServiceClusterIPRange,
 	})
 	if err != nil {

@@ -33,7 +33,7 @@ func LogTo(w io.Writer) {
 const maxLog = 32 << 20
 
 // openLog sends the log of all parts to a file in the data directory.
-func openLog(dir string) (io.Closer, error) {
+func openLog(dir string, format logFormat) (io.Closer, error) {
 	name := filepath.Join(dir, "allot.log")
 	mode := os.O_CREATE | os.O_WRONLY | os.O_APPEND
 	if info, err := os.Lstat(name); err == nil && info.Size() > maxLog {
@@ -46,6 +46,6 @@ func openLog(dir string) (io.Closer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the log: %w", err)
 	}
-	LogTo(f)
+	format.logTo(f)
 	return f, nil
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 
 	"github.com/allot-dev/allot/internal/apiserver"
 	"github.com/allot-dev/allot/internal/apiserver/rbac"
@@ -33,8 +32,9 @@ var identities = []struct {
 
 // apiserverOptions are the flags of allot apiserver.
 type apiserverOptions struct {
-	dataDir string
-	config  apiserver.Config
+	dataDir   string
+	logFormat logFormat
+	config    apiserver.Config
 }
 
 func newAPIServerCommand(streams Streams) *cobra.Command {
@@ -50,6 +50,7 @@ func newAPIServerCommand(streams Streams) *cobra.Command {
 			"  allot apiserver --data-dir /tmp/b --pki-dir /tmp/a/pki --etcd-servers unix:///tmp/a/etcd/etcd.sock",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.logFormat.logTo(os.Stderr)
 			return runAPIServer(cmd.Context(), o, cli.NewProgress(streams.Out, cli.StyleFor(streams.Out, os.Getenv), nil))
 		},
 	}
@@ -59,6 +60,8 @@ func newAPIServerCommand(streams Streams) *cobra.Command {
 	flags.StringVar(&o.config.Listen, "listen", "127.0.0.1:0", listenUsage("address"))
 	flags.StringVar(&o.config.PKIDir, "pki-dir", "",
 		"where the certificates are kept; servers on one etcd share it (default: pki in the data directory)")
+	o.logFormat.addFlag(flags)
+	addTracingFlag(flags, &o.config.TracingFile)
 	addFeaturesFlag(flags, &o.config.Features)
 	addServiceRangeFlag(flags, &o.config.ServiceClusterIPRange)
 	flags.StringVar(&o.config.TokenFile, "token-auth-file", "", "CSV file of static tokens (token,user,uid,\"group,…\")")
@@ -212,7 +215,7 @@ func newApartCommand(
 			".kubeconfig   # as allot apiserver --data-dir /tmp/a wrote it",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			klog.LogToStderr(true)
+			o.logFormat.logTo(os.Stderr)
 			progress := cli.NewProgress(streams.Out, cli.StyleFor(streams.Out, os.Getenv), nil)
 			if err := runApart(cmd.Context(), o, newWork(&o), progress); err != nil {
 				return fmt.Errorf("%s: %w", name, err)

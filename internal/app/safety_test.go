@@ -20,7 +20,7 @@ import (
 func TestLogFile(t *testing.T) {
 	defer LogTo(os.Stderr)
 	dir := t.TempDir()
-	log, err := openLog(dir)
+	log, err := openLog(dir, textLog)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestLogFile(t *testing.T) {
 	if err := os.Symlink(target, filepath.Join(linked, "allot.log")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openLog(linked); err == nil || !strings.Contains(err.Error(), "is a symbolic link") {
+	if _, err := openLog(linked, textLog); err == nil || !strings.Contains(err.Error(), "is a symbolic link") {
 		t.Errorf("a log that is a link: %v", err)
 	}
 	if _, err := os.Stat(target); !errors.Is(err, fs.ErrNotExist) {

@@ -32,6 +32,8 @@ type upOptions struct {
 	nodeGrace       time.Duration
 	pluginsDir      string
 	serviceRange    netip.Prefix
+	logFormat       logFormat
+	tracingFile     string
 	snapshot        string // file of a snapshot to begin with
 }
 
@@ -75,6 +77,8 @@ func newUpCommand(streams Streams) *cobra.Command {
 	flags.StringArrayVarP(&o.files, "filename", "f", nil,
 		"manifest to apply: a file, a folder, or - for standard input; may be repeated")
 	o.machines.addFlags(flags)
+	o.logFormat.addFlag(flags)
+	addTracingFlag(flags, &o.tracingFile)
 	addFeaturesFlag(flags, &o.features)
 	addNodeGraceFlag(flags, &o.nodeGrace)
 	addPluginsFlag(flags, &o.pluginsDir)
@@ -125,7 +129,7 @@ func up(ctx context.Context, o upOptions, streams Streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	log, err := openLog(dir)
+	log, err := openLog(dir, o.logFormat)
 	if err != nil {
 		return err
 	}
@@ -170,7 +174,7 @@ func (o *upOptions) start(ctx context.Context, dir string, in upInput, progress 
 	instance, err := Start(ctx, Options{
 		DataDir: dir, Listen: o.listen, Fleet: in.machines, Snapshot: in.snap, Features: o.features, Step: progress.Step,
 		NodeGrace: o.nodeGrace, NodeLease: o.nodeGrace * 4 / 5, PluginsDir: o.pluginsDir,
-		ServiceClusterIPRange: o.serviceRange,
+		ServiceClusterIPRange: o.serviceRange, TracingFile: o.tracingFile,
 	})
 	switch {
 	case err == nil:

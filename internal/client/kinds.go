@@ -115,10 +115,12 @@ func (s *Set) Services(namespace string) Client[*corev1.Service, *corev1.Service
 }
 func (f *Informers) Services() *Informer[*corev1.Service] { return services.cache(f) }
 
-var endpoints = kindOf[corev1.Endpoints, corev1.EndpointsList](corev1.SchemeGroupVersion, "endpoints")
+var endpoints = kindOf[legacyEndpoints, corev1.EndpointsList](corev1.SchemeGroupVersion, "endpoints")
 
-// Endpoints are deprecated, and Kubernetes 1.37 keeps them.
-func (s *Set) Endpoints(namespace string) Client[*corev1.Endpoints, *corev1.EndpointsList] {
+// legacyEndpoints are deprecated, and Kubernetes 1.37 keeps them.
+type legacyEndpoints = corev1.Endpoints //nolint:staticcheck // as the comment says
+
+func (s *Set) Endpoints(namespace string) Client[*legacyEndpoints, *corev1.EndpointsList] {
 	return endpoints.client(s, namespace)
 }
 

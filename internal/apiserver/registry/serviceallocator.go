@@ -235,7 +235,8 @@ func exhausted(s *corev1.Service, what string, err error) error {
 	if !errors.Is(err, errFull) {
 		return err
 	}
-	return apierrors.NewForbidden(corev1.Resource("services"), s.Name, fmt.Errorf("failed to allocate a %s: %w", what, err))
+	err = fmt.Errorf("failed to allocate a %s: %w", what, err)
+	return apierrors.NewForbidden(corev1.Resource("services"), s.Name, err)
 }
 
 // values are the addresses and ports that a Service holds.

@@ -114,7 +114,7 @@ func (a *serviceAllocator) nextPort(ctx context.Context, t *transaction, s *core
 	if err != nil {
 		return 0, err
 	}
-	port, err := strconv.Atoi(value)
+	port, err := strconv.ParseInt(value, 10, 32)
 	return int32(port), err
 }
 

@@ -27,7 +27,7 @@ const (
 type (
 	legacyEndpoints = corev1.Endpoints       //nolint:staticcheck // as the comment says
 	legacyAddress   = corev1.EndpointAddress //nolint:staticcheck // as the comment says
-	legacyPort      = corev1.EndpointPort    //nolint:staticcheck // as the comment says
+	legacyPort      = corev1.EndpointPort
 )
 
 // ValidateEndpoints checks new Endpoints.

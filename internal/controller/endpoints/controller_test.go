@@ -192,7 +192,7 @@ func TestSubsets(t *testing.T) {
 			for _, p := range tc.pods {
 				pods = append(pods, p.Upstream())
 			}
-			if diff := cmp.Diff(tc.want, text(Subsets(tc.service, pods))); diff != "" {
+			if diff := cmp.Diff(tc.want, text(subsetsOf(tc.service, pods))); diff != "" {
 				t.Error(diff)
 			}
 		})

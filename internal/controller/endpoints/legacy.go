@@ -18,7 +18,7 @@ const (
 // desired returns the Endpoints that a Service must have, with the metadata of those that exist, or
 // nil if those are right. existing is nil if there are none.
 func desired(service *corev1.Service, pods []*corev1.Pod, existing *legacy, trigger time.Time) *legacy {
-	subsets, cut := truncate(Subsets(service, pods))
+	subsets, cut := truncate(subsetsOf(service, pods))
 	labels := labelsOf(service)
 	if existing != nil && equality.Semantic.DeepEqual(existing.Subsets, subsets) &&
 		maps.Equal(existing.Labels, labels) && (existing.Annotations[corev1.EndpointsOverCapacity] == truncated) == cut {

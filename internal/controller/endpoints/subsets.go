@@ -19,12 +19,12 @@ type (
 	legacy  = corev1.Endpoints       //nolint:staticcheck // as the comment says
 	subset  = corev1.EndpointSubset  //nolint:staticcheck // as the comment says
 	address = corev1.EndpointAddress //nolint:staticcheck // as the comment says
-	port    = corev1.EndpointPort    //nolint:staticcheck // as the comment says
+	port    = corev1.EndpointPort
 )
 
-// Subsets returns the Endpoints of a Service: one subset for all pods with the same ports. The
+// subsetsOf returns the Endpoints of a Service: one subset for all pods with the same ports. The
 // order depends on the addresses and ports alone.
-func Subsets(service *corev1.Service, pods []*corev1.Pod) []subset {
+func subsetsOf(service *corev1.Service, pods []*corev1.Pod) []subset {
 	byPorts := map[string]*subset{}
 	for _, pod := range pods {
 		if !endpointsliceutil.ShouldPodBeInEndpoints(pod, service.Spec.PublishNotReadyAddresses) {
