@@ -42,7 +42,7 @@ func TestAlertsAndPanelsReadMetricsThatExist(t *testing.T) {
 	known := series(t)
 	expressions := regexp.MustCompile(`(?m)(?:^\s*expr: |"(?:expr|query)": )(.*)$`)
 	for file, least := range map[string]int{"alerts.yaml": 10, "dashboard.json": 20} {
-		found := expressions.FindAllStringSubmatch(read(t, filepath.Join(root, "charts/allot/files", file)), -1)
+		found := expressions.FindAllStringSubmatch(read(t, filepath.Join(root, "charts/allot/monitoring", file)), -1)
 		if len(found) < least {
 			t.Errorf("%s has only %d expressions", file, len(found))
 		}
@@ -65,7 +65,7 @@ func TestAlertsAndPanelsReadMetricsThatExist(t *testing.T) {
 
 // Each alert leads to the section of the runbook that names it, and each that is named there exists.
 func TestEachAlertHasItsSectionInTheRunbook(t *testing.T) {
-	alerts := read(t, filepath.Join(root, "charts/allot/files/alerts.yaml"))
+	alerts := read(t, filepath.Join(root, "charts/allot/monitoring/alerts.yaml"))
 	runbook := read(t, filepath.Join(root, "docs/runbook.md"))
 	section := map[string]string{} // by alert
 	for text := range strings.SplitSeq(runbook, "\n## ") {
