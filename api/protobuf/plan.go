@@ -7,22 +7,22 @@ import (
 
 // plan is the encoding of one struct type. It is immutable.
 type plan struct {
-	embeds []embed  // in the order of declaration, written before the fields
+	embeds []embed  // embedded structs in the order of declaration, written before the fields
 	fields []*field // ascending by number
 }
 
 // embed is an embedded struct whose message is merged into the message of the enclosing struct.
 type embed struct {
-	index int   // of the struct's field
+	index int   // index of the struct's field
 	plan  *plan // nil: the type has generated methods
 }
 
 // field is a field with its own number.
 type field struct {
 	name   string
-	index  int // of the struct's field
+	index  int // index of the struct's field
 	number int32
-	key    []byte // in front of each record
+	key    []byte // key in front of each record
 	shape  shape
 }
 

@@ -70,9 +70,9 @@ func readVarint(data []byte) (x uint64, rest []byte, err error) {
 type record struct {
 	number int32
 	wire   wireType
-	varint uint64 // of wireVarint
-	bytes  []byte // of wireBytes, part of the message
-	depth  int    // of the enclosing message
+	varint uint64 // value of wireVarint
+	bytes  []byte // value of wireBytes, a part of the message
+	depth  int    // depth of the enclosing message
 }
 
 // readRecord reads the first record of a message that is not empty.

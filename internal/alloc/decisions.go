@@ -11,8 +11,8 @@ import (
 // value for each matchAttribute.
 type decisions struct {
 	offer   *NodeOffer
-	chosen  []int    // by request: its alternative; -1 while undecided
-	settled []string // by constraint: value of a matchAttribute; "" while undecided
+	chosen  []int    // alternative by request; -1 while undecided
+	settled []string // value of a matchAttribute by constraint; "" while undecided
 }
 
 func newDecisions(offer *NodeOffer) decisions {

@@ -18,7 +18,7 @@ type deviceKind struct {
 	values               [][]string   // by attribute
 	trait                int          // see traits
 	hasBindingConditions bool         // the devices need preparation before pods can use them
-	usage                counterUsage // what one device takes from counters; empty for admin access
+	usage                counterUsage // amounts that one device takes from counters; empty for admin access
 }
 
 // deviceKinds holds the kinds of one version of a pool. Computing it takes time proportional to the

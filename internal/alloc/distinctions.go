@@ -5,7 +5,7 @@ import "strconv"
 // distinctions are the differences between devices that matter: selections, which match only one of
 // them, and attributes.
 type distinctions struct {
-	selections []*selection // of the requests, distinct
+	selections []*selection // distinct selections of the requests
 	// otherSelections are the selections of other Problems: devices that they distinguish are not
 	// interchangeable, and devices that fewer of them match are used first.
 	otherSelections []*selection

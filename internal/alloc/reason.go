@@ -40,7 +40,7 @@ type Reason struct {
 	Selector    int
 	Expression  string
 	Message     string
-	Hint        string // what the device has instead of the field that the expression reads
+	Hint        string // field that the device has in place of the one that the expression reads
 	CostLimited bool   // the expression was not evaluated because of its cost
 	Attribute   string // set if the expression is that of a derived attribute, not a selector
 
@@ -113,7 +113,7 @@ type SelectorMiss struct {
 	Class              string // "" for a selector of the request
 	Expression         string
 	Missed, Candidates int
-	Devices            []model.DeviceID // that do not match; at most maxListed
+	Devices            []model.DeviceID // devices that do not match; at most maxListed
 }
 
 // isSame reports whether two counts are of the same selector.

@@ -76,13 +76,13 @@ type search struct {
 	budget      *Budget
 	accept      func(Choice) bool
 	anySolution bool       // any solution will do, so that one of several equivalent solutions is enough
-	valueOrder  [][]string // by constraint: values in the order in which they are tried
+	valueOrder  [][]string // values in the order in which they are tried, by constraint
 
 	slots       []slot
 	assignments []assignment
 	// Only in a search for any solution; see orderByCompetition.
-	independent []bool          // by slot: it does not compete with earlier slots
-	previous    []int           // by slot: previous slot with the same eligibility, or -1
+	independent []bool          // slot does not compete with earlier slots, by slot
+	previous    []int           // previous slot with the same eligibility or -1, by slot
 	unsolvable  bool            // the settled values have no solution
 	slotsStart  int             // steps spent before the first slot
 	deadEnds    map[string]bool // see stateKey

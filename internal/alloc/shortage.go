@@ -117,7 +117,7 @@ func (offer *NodeOffer) countMatching(r *Reason, short model.Bits, at int) {
 type matchCount struct {
 	offer  *NodeOffer
 	reason *Reason
-	at     int // of the pool in the offer's views
+	at     int // index of the pool in the offer's views
 	short  model.Bits
 	pool   *poolMatches
 

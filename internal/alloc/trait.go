@@ -10,7 +10,7 @@ import (
 // traits holds the properties of devices that become part of an allocation. Devices with different
 // traits are not interchangeable.
 type traits struct {
-	idOf                 []int // by device; equal traits have the same number; 0 means none
+	idOf                 []int // number of the trait by device; equal traits have the same number; 0 means none
 	hasBindingConditions []bool
 }
 

@@ -14,7 +14,7 @@ import (
 type source struct {
 	target
 	plugin bool
-	file   string // of a snapshot; "" for the cluster
+	file   string // file of a snapshot; "" for the cluster
 }
 
 func (s *source) addFlags(cmd *cobra.Command) {

@@ -12,7 +12,7 @@ type optional struct {
 	kind string // name in client.Informers
 	rule rbacv1.PolicyRule
 	read *bool  // set if the kind is read
-	of   string // what is unknown without it
+	of   string // facts that are unknown without it
 }
 
 func (s *Survey) optional() []optional {

@@ -30,7 +30,7 @@ func (r Reason) String() string { return r.Ref.String() + ": " + r.Text }
 type item struct {
 	ref  Ref
 	text string // the current state
-	why  string // in brief, why it is not scheduled
+	why  string // short reason why it is not scheduled
 	wait string // what it waits for; empty if it has settled
 }
 

@@ -31,7 +31,7 @@ type Set struct {
 	config  *rest.Config
 	dialect Dialect
 	servers map[schema.GroupVersion]server // by hub version
-	taints  server                         // of DeviceTaintRules
+	taints  server                         // client of DeviceTaintRules
 }
 
 // server is the client of one version, with the codec of the parameters of its requests.

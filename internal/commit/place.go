@@ -31,7 +31,7 @@ type placementSupport struct {
 	api   PlacementAPI
 	mu    sync.Mutex
 	yes   bool
-	again time.Time // when a server that does not have it is asked again
+	again time.Time // time at which a server that does not have it is asked again
 }
 
 // askAgain is the time after which a server without the PlacementAPI is asked again: it may have

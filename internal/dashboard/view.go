@@ -26,7 +26,7 @@ type View struct {
 	world     *snapshot.World
 	painter   *picture.Painter
 	placer    *sched.Placer      // tries on the State of the world
-	explainer *explain.Explainer // of the present objects; nil until it is needed
+	explainer *explain.Explainer // explainer of the present objects; nil until it is needed
 	now       Scene
 	changed   chan struct{} // closed when now is replaced
 }

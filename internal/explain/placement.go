@@ -80,7 +80,7 @@ func (e *Explainer) placementOf(r *Report, pod *core.Pod) {
 
 const (
 	maxRanked     = 100 // nodes among which the pod's own is looked for
-	maxCandidates = 3   // that a Report lists, and the pod's own
+	maxCandidates = 3   // number of candidates in a Report, and the node of the pod in addition
 )
 
 // candidates returns the nodes that would be best for a pod if it were placed now, as if it and its

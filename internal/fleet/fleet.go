@@ -48,7 +48,7 @@ type NodePool struct {
 	Labels      map[string]string
 	Taints      []corev1.Taint
 	Allocatable corev1.ResourceList
-	Devices     []DeviceSet // on each node
+	Devices     []DeviceSet // sets on each node
 }
 
 // Racks divides a node pool into Count ranges of consecutive nodes of (nearly) equal length. Count
@@ -74,7 +74,7 @@ type NetworkPool struct {
 	Name    string
 	Nodes   map[string]string // labels of the nodes that can reach it
 	Devices []DeviceSet       // all of the same driver, unless it is of a unit
-	unit    string            // of which these are the devices, or ""
+	unit    string            // unit of which these are the devices, or ""
 }
 
 // Simple returns a fleet of equal nodes with equal devices of the default driver.

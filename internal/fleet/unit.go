@@ -11,7 +11,7 @@ import (
 // Units have (nearly) equal numbers of consecutive nodes.
 type Unit struct {
 	Name  string // units are named <pool>-<Name>-0, <pool>-<Name>-1 and so on
-	Count int    // for each unit of the level above
+	Count int    // number for each unit of the level above
 	Label string // node label for the name of the unit
 	// Devices of each unit can be used from all of its nodes.
 	Devices []DeviceSet

@@ -124,7 +124,7 @@ func (v value) text() string {
 }
 
 // number reads an integer in [low, high], or returns low if it is missing.
-func (v value) number(low, high int) int { //nolint:unparam // that MaxNodes is MaxDevices is chance
+func (v value) number(low, high int) int { //nolint:unparam // MaxNodes and MaxDevices happen to be equal
 	n, err := strconv.Atoi(v.node.Value)
 	if v.node.Kind != yaml.ScalarNode || err != nil {
 		v.complain("must be a whole number, is %s", kindOf(v.node))

@@ -109,7 +109,7 @@ type Waiting struct {
 	Answers []explain.PodAnswer `json:"answers,omitempty"`
 	Help    []explain.Help      `json:"help,omitempty"`
 
-	first model.Key // of the pods
+	first model.Key // key of the first pod
 }
 
 // Problem is why something does not happen.

@@ -29,15 +29,15 @@ var errUnsettled = errors.New("the forecast does not settle: pods are created an
 type simulation struct {
 	world  *snapshot.World
 	server Server
-	now    time.Time // of the Snapshot
-	past   time.Time // when changes of the simulation happened, for controllers that wait after them
+	now    time.Time // time of the Snapshot
+	past   time.Time // time of changes of the simulation, for controllers that wait after them
 
 	placer *sched.Placer
 	queue  *queue.Queue
 
 	names   map[string]int            // by namespace and metadata.generateName: the last number that was used
 	created int                       // the number in the UID of the last object created
-	ages    map[types.UID]metav1.Time // of these objects
+	ages    map[types.UID]metav1.Time // ages of these objects
 	owners  owners
 	// lacking are the pods and PodGroups whose claims are not complete.
 	lacking map[claimOwner]bool

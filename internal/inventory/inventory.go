@@ -16,7 +16,7 @@ type Inventory struct {
 	state   *model.State
 	matches Matcher
 	pools   map[model.PoolID]*poolCount
-	classes []*model.Class // for which the pools were counted
+	classes []*model.Class // classes for which the pools were counted
 }
 
 // New returns an Inventory that has counted nothing.

@@ -16,7 +16,7 @@ func newClaimStore(s *State) ClaimStore {
 // claimEntry is a claim as the API shows it and what is assumed in addition. It is never changed.
 type claimEntry struct {
 	observed *Claim      // nil if the claim is assumed to be created
-	pending  *Assumption // what the API does not show yet, or nil
+	pending  *Assumption // changes that the API does not show yet, or nil
 	claim    *Claim      // the effective claim
 }
 

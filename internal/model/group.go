@@ -42,7 +42,7 @@ type Progress struct {
 
 // Census counts a group's pods. Every pod that names the group is counted exactly once.
 type Census struct {
-	Bound    int // on a node (or assumed there), not finished and not being deleted
+	Bound    int // number of pods that are on a node or assumed there, not finished and not being deleted
 	Ready    int // without a node, can be placed
 	Gated    int // without a node, with scheduling gates
 	Foreign  int // without a node, of another scheduler

@@ -71,7 +71,7 @@ type Shape struct {
 	Tolerations      []corev1.Toleration
 	HostPorts        []HostPort
 	ExtendedRequests []ExtendedRequest // sorted by resource, then by container
-	Images           []string          // of containers and image volumes, each with its tag
+	Images           []string          // images of containers and image volumes, each with its tag
 	Terms            Terms             // pod affinity, anti-affinity and topology spread constraints
 }
 

@@ -10,7 +10,7 @@ type Tree struct {
 	Composite *Composite // nil for a PodGroup
 	Children  []*Tree    // CompositePodGroups, then PodGroups, by name
 	Group     *Group     // nil for a CompositePodGroup
-	Census    Census     // of the PodGroup
+	Census    Census     // census of the PodGroup
 	// Problem is why no pod of it can be placed whatever the nodes have, or "".
 	Problem string
 }

@@ -24,7 +24,7 @@ type driverDevices struct {
 	queue reconciler.Queue[types.NamespacedName]
 
 	mu      sync.Mutex
-	ctx     context.Context // of all calls
+	ctx     context.Context // context of all calls
 	calls   map[types.UID]*call
 	running sync.WaitGroup
 }

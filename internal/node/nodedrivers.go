@@ -24,7 +24,7 @@ type nodeDrivers struct {
 	agent *Agent
 	host  *plugins.Host
 	*driverDevices
-	ctx context.Context // of what follows from events of the host
+	ctx context.Context // context of the calls that follow from events of the host
 }
 
 // usePlugins has drivers prepare devices, which register in dir.

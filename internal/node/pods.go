@@ -89,7 +89,7 @@ type pods struct {
 
 // track holds the state of a pod that is not in its status.
 type track struct {
-	pod         *core.Pod // as last seen
+	pod         *core.Pod // the pod as it was last seen
 	deleted     bool      // the final deletion was sent
 	waitsFor    []types.NamespacedName
 	preparation preparation

@@ -115,7 +115,7 @@ type pools struct {
 	fleet  string
 
 	mu    sync.Mutex
-	taken map[poolKey]bool // by drivers, which publish their devices themselves
+	taken map[poolKey]bool // pools of drivers, which publish their devices themselves
 	// published is called when a pool is in sync.
 	published func(poolKey)
 }

@@ -17,9 +17,9 @@ const (
 
 // preparation is the state of attempts to prepare the claims of a pod.
 type preparation struct {
-	next  time.Time // when to try again
+	next  time.Time // time of the next attempt
 	delay time.Duration
-	wakes int // of the node, at the last attempt
+	wakes int // wakes of the node at the last attempt
 }
 
 // untilPrepare returns how long to wait before the next attempt.

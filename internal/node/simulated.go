@@ -18,7 +18,7 @@ import (
 // simulated is a Runtime that runs no containers and only keeps time.
 type simulated struct {
 	clock   clock.PassiveClock
-	stopFor time.Duration // for pods without an annotation
+	stopFor time.Duration // stop time of pods without an annotation
 
 	mu    sync.Mutex
 	lives map[types.UID]*life

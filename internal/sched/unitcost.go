@@ -11,7 +11,7 @@ import (
 type unitCosts map[model.UnitKey]unitCost
 
 type unitCost struct {
-	first types.UID // of the unit's pods: other pods with the same names are a different unit
+	first types.UID // UID of the first pod: other pods with the same names are a different unit
 	cost  int64
 }
 

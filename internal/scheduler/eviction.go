@@ -24,8 +24,8 @@ import (
 type eviction struct {
 	preemptor preemptor
 	pods      []*model.Pod
-	groups    []*model.Group // that are evicted as a whole
-	trees     []*model.Tree  // that are evicted as a whole, with the groups below them
+	groups    []*model.Group // groups that are evicted as a whole
+	trees     []*model.Tree  // trees that are evicted as a whole, with the groups below them
 	// relocation: the pods are the remaining members of the preemptor, which is placed as a whole
 	// elsewhere.
 	relocation bool
@@ -127,7 +127,7 @@ type evictions struct {
 	cache     cluster.PodCache
 	events    reconciler.Recorder
 	clock     clock.PassiveClock
-	name      string // of the scheduler
+	name      string // name of the scheduler
 }
 
 func (w *evictions) write(ctx context.Context, e *eviction) error {

@@ -252,7 +252,7 @@ type groupReport struct {
 
 	outcome groups.Outcome
 	counted bool    // the members alone decide the outcome
-	said    verdict // of the scheduler
+	said    verdict // verdict of the scheduler
 	judged  bool    // said is set
 	spaced  bool    // the scheduler's messages change often, and are written less often
 }

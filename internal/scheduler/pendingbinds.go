@@ -26,7 +26,7 @@ type pendingBind struct {
 type pendingBinds struct {
 	state   *model.State
 	clock   clock.PassiveClock
-	timeout time.Duration // of binding conditions
+	timeout time.Duration // time limit of binding conditions
 	plans   []*pendingBind
 	byTopic map[model.Topic][]*pendingBind
 	nodes   uint64 // the version of the nodes at the last call of affected

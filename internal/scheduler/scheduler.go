@@ -48,7 +48,7 @@ type Scheduler struct {
 	meter      Meter
 	census     *census
 	ready      func(context.Context) error
-	workers    []func(context.Context) error // of groups and pods
+	workers    []func(context.Context) error // workers for the statuses of groups and pods
 }
 
 // Options are the settings of a Scheduler. The zero value behaves as Kubernetes does.

@@ -30,7 +30,7 @@ type treeStatus struct {
 
 	mu       sync.Mutex // guards the fields below
 	outcomes map[model.Key]treeOutcome
-	verdicts map[model.Key]groups.Outcome // of trees that were not placed
+	verdicts map[model.Key]groups.Outcome // verdicts on trees that were not placed
 }
 
 // treeOutcome is the outcome of one CompositePodGroup.

@@ -15,11 +15,11 @@ import (
 type unitQueue struct {
 	*loop
 	queue     *queue.Queue
-	held      map[model.UnitKey]bool      // not to be tried until released
+	held      map[model.UnitKey]bool      // units that are not tried until they are released
 	failures  map[model.UnitKey]int       // consecutive refused plans
 	halfBound map[model.UnitKey]time.Time // time since which a half-bound gang cannot be completed
 	undecided map[model.UnitKey]*backoff  // units whose search used the whole budget
-	histories map[model.UnitKey]*history  // what was tried
+	histories map[model.UnitKey]*history  // attempts so far
 	alarms    map[model.UnitKey]time.Time // time at which units that wait for victims are tried again
 	// nextCostly is the time at which the last of the units whose claims have costly expressions is
 	// tried again.

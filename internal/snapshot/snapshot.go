@@ -44,7 +44,7 @@ type Server struct {
 type Unknown struct {
 	Resource string `json:"resource"` // for example "resourceslices"
 	Reason   string `json:"reason"`   // why it could not be read
-	Missing  string `json:"missing"`  // what is not known because of that
+	Missing  string `json:"missing"`  // facts that are not known because of that
 }
 
 func (u Unknown) String() string {

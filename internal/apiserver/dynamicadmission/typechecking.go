@@ -29,7 +29,7 @@ type typeChecking struct {
 	policies listers.ValidatingAdmissionPolicyLister
 	client   typedv1.ValidatingAdmissionPolicyInterface
 	checker  *validatingpolicy.TypeChecker
-	queue    workqueue.TypedRateLimitingInterface[string] // of names
+	queue    workqueue.TypedRateLimitingInterface[string] // queue of names
 }
 
 func newTypeChecking(

@@ -175,7 +175,7 @@ func (w *walk) canContain(t reflect.Type) bool {
 // step is the last element of the path to a value. A path is made only for an error.
 type step struct {
 	above *step
-	kind  reflect.Kind // of what the step leads into
+	kind  reflect.Kind // kind of the value that the step leads into
 	name  string
 	index int
 	key   reflect.Value

@@ -97,9 +97,9 @@ type podCheck struct {
 	request  *placement.Placement
 	entry    *placementEntry
 	refusals []error        // why pods cannot be bound; nil for those that can
-	versions []int64        // of pods that are not on their nodes yet; 0 for those that are
-	keys     []string       // of the storage
-	indices  map[string]int // of the pods, by key
+	versions []int64        // versions of pods that are not on their nodes yet; 0 for those that are
+	keys     []string       // keys in the storage
+	indices  map[string]int // indices of the pods, by key
 }
 
 func (p *placements) newPodCheck(

@@ -17,7 +17,7 @@ import (
 // that does not exist, and otherwise an explanation.
 type simulated struct {
 	store *genericregistry.Store
-	lacks string // what the pod does not have
+	lacks string // fields that the pod does not have
 }
 
 // New implements rest.Storage.

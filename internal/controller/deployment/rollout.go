@@ -44,7 +44,7 @@ type Update struct {
 // rollout is the state of one decision. The steps of Decide modify the copies in it.
 type rollout struct {
 	d        *apps.Deployment // a copy
-	replicas int32            // of d
+	replicas int32            // replicas of d
 	surge    int32            // number of pods permitted beyond replicas
 	missing  int32            // number of replicas that may be unavailable
 	current  *set             // set with d's template; nil if it does not exist yet

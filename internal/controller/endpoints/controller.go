@@ -56,7 +56,7 @@ type Controller struct {
 	pods     podCache
 	slices   sliceCache
 	slicer   slicer
-	own      *endpointsliceutil.EndpointSliceTracker // what the cache of slices does not show yet
+	own      *endpointsliceutil.EndpointSliceTracker // slices that the cache does not show yet
 	triggers *endpointsliceutil.TriggerTimeTracker
 	server   server
 	queue    reconciler.Queue[types.NamespacedName]

@@ -19,7 +19,7 @@ type Cache[T any] interface {
 
 // Claimer adopts and releases objects for controllers of type C, as decided by Sort.
 type Claimer[C, T metav1.Object] struct {
-	Kind  schema.GroupVersionKind // of the controllers
+	Kind  schema.GroupVersionKind // kind of the controllers
 	Cache Cache[T]
 	// Live reads a controller from the API.
 	Live func(ctx context.Context, namespace, name string) (C, error)

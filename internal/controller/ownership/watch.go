@@ -17,7 +17,7 @@ type Object interface {
 
 // Watch enqueues the controllers of type C that events of objects concern.
 type Watch[C, T Object] struct {
-	Kind        schema.GroupVersionKind // of the controllers
+	Kind        schema.GroupVersionKind // kind of the controllers
 	InNamespace func(namespace string) []C
 	SelectorOf  func(C) *metav1.LabelSelector
 	Ask         func(types.NamespacedName)

@@ -28,7 +28,7 @@ const (
 // Failure is the check that a node failed. The zero value is no failure.
 type Failure struct {
 	Check   Check
-	Detail  string // what is counted together: the resource, the taint, the claim
+	Detail  string // the resource, the taint or the claim; failures with the same detail are counted together
 	Lacking int64  // how much of a resource is missing
 }
 

@@ -19,7 +19,7 @@ type Fitter struct {
 	affinity *nodeaffinity.RequiredNodeAffinity // nil: any node fits
 	spread   SpreadCounts
 
-	pulls        []model.Pull // of bound pods
+	pulls        []model.Pull // pulls of bound pods
 	pullsKnown   bool
 	pullsVersion uint64
 }

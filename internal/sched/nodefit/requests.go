@@ -21,7 +21,7 @@ type Requests struct {
 type Request struct {
 	Name    corev1.ResourceName
 	Amount  int64
-	Offered bool // by a DeviceClass: on nodes that have none of it the pod gets devices instead
+	Offered bool // a DeviceClass offers it: on nodes that have none of it the pod gets devices instead
 }
 
 // byDevices reports whether devices take the place of the resource on the node.

@@ -6,7 +6,7 @@ import "github.com/allot-dev/allot/internal/model"
 // brought up to date once for each placement, not for each node.
 type SpreadCounts struct {
 	constraints []model.Spread
-	counts      []DomainCounts // of each constraint
+	counts      []DomainCounts // counts of each constraint
 }
 
 // NewSpreadCounts returns SpreadCounts of which nothing is counted yet.
@@ -23,7 +23,7 @@ type DomainCounts struct {
 
 	counted      bool
 	termsVersion uint64
-	pods         []int // by domain
+	pods         []int // number of pods, by domain
 	fewest       int
 }
 

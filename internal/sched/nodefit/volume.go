@@ -8,7 +8,7 @@ import (
 
 // Mount is a volume of a pod that limits on which nodes, or whether, the pod can run.
 type Mount struct {
-	Claim  model.Key // of the PersistentVolumeClaim
+	Claim  model.Key // key of the PersistentVolumeClaim
 	Volume *model.Volume
 	Nodes  []*nodeaffinity.LazyErrorNodeSelector // a node that can use the volume matches all
 	Once   bool                                  // ReadWriteOncePod: one pod may use it

@@ -11,7 +11,7 @@ type best struct {
 	trial *trial
 	quiet bool // reasons are not needed
 
-	plan    *plan.Plan // of at least Min members, or nil
+	plan    *plan.Plan // plan of at least Min members, or nil
 	placed  int        // members of the plan
 	reached int        // the most that any attempt placed, or could place by counting, since this was set to 0
 	// failure has the reasons why the attempt that placed the most members did not place all. It is

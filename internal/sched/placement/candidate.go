@@ -14,9 +14,9 @@ type podCandidate struct {
 	pod   *model.Pod
 	group *model.Group // nil for a pod without a group
 	uses  []claimUse
-	own   []*model.Claim // not allocated, and no other pod of the unit uses them
+	own   []*model.Claim // claims that are not allocated and that no other pod of the unit uses
 
-	offered []offeredResource // that the pod requests
+	offered []offeredResource // resources that the pod requests
 	held    *model.Claim      // created for the pod by an earlier plan, with devices
 	mounts  nodefit.Mounts
 	class   *podClass

@@ -14,8 +14,8 @@ const devicesName corev1.ResourceName = "devices"
 // capacity is the countable capacity for some classes together. It proves that a search is futile.
 type capacity struct {
 	members int                  // the most that can be placed, counted for each class by itself
-	nodes   map[string]bool      // that some class could use
-	free    model.Resources      // of these nodes together
+	nodes   map[string]bool      // nodes that some class could use
+	free    model.Resources      // resources of these nodes together
 	pools   map[model.PoolID]int // devices that some class could use
 }
 

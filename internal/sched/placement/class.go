@@ -20,9 +20,9 @@ type podClass struct {
 	// claims that all members use and that are not their own. Each has an allocation, or gets one
 	// before members are placed.
 	claims   []model.Key
-	plain    claimForm                             // what members request devices for
+	plain    claimForm                             // form in which members request devices
 	extended *extendedForms                        // if that depends on the node; nil if it does not
-	volumes  []*nodeaffinity.LazyErrorNodeSelector // of the volumes that all members use
+	volumes  []*nodeaffinity.LazyErrorNodeSelector // selectors of the volumes that all members use
 	mounts   nodefit.Mounts
 	only     []*model.NodeInfo // restricts the class to these nodes; nil means all
 	pins     []topologyPin     // domains to which the class is currently restricted

@@ -15,7 +15,7 @@ import (
 // pods has which devices, and in which order they were placed, does not matter for the others.
 type deadEnds struct {
 	known  map[string]bool
-	ids    map[string]int // by description: number of what a member can take
+	ids    map[string]int // numbers of what a member can take, by description
 	taken  []int          // numbers of what the members of the trial have taken, in ascending order
 	buffer []byte
 }

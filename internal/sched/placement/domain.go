@@ -21,9 +21,9 @@ import (
 // classes.
 type domain struct {
 	value    string
-	nodes    [][]*model.NodeInfo // by class
+	nodes    [][]*model.NodeInfo // nodes by class
 	holds    int                 // members, counted for each class by itself
-	capacity int                 // for pods like the members
+	capacity int                 // number of pods like the members that fit
 }
 
 // domainsOf returns the domains of a label for some classes, best first.

@@ -16,9 +16,9 @@ type search struct {
 	// allocation.
 	active []*podClass
 
-	greedyCost int  // of placing everything at the first try, in steps
-	extraSteps int  // that may be spent on placing more members than the unit needs
-	promising  bool // by counting, backtracking could place more in some attempt than filling did
+	greedyCost int  // cost in steps of placing everything at the first try
+	extraSteps int  // steps that may be spent on placing more members than the unit needs
+	promising  bool // counts permit that backtracking places more members than filling did in some attempt
 	deep       bool // filling was not sufficient: backtrack
 	undecided  bool // the steps for some domain were not sufficient
 }

@@ -64,7 +64,7 @@ type Pod struct {
 	UID     types.UID
 	Node    string
 	NodeUID types.UID
-	Draws   []model.Draw // from the node, through claims; to be written before the bind
+	Draws   []model.Draw // resources drawn from the node through claims; written before the bind
 	// Extended names the claim from which the pod has devices instead of extended resources, or
 	// nil. It must also be written before the bind.
 	Extended *corev1.PodExtendedResourceClaimStatus

@@ -20,7 +20,7 @@ type podCapacity struct {
 type shapeCapacity struct {
 	fitter *nodefit.Fitter
 	pods   int
-	total  int            // that fit without evictions
+	total  int            // number of pods that fit without evictions
 	at     map[string]int // indices of nodes, by name
 	nodes  []nodeCapacity
 	freed  []int // nodes with evicted pods in the current count
@@ -32,7 +32,7 @@ type shapeCapacity struct {
 type nodeCapacity struct {
 	free  nodefit.Free
 	pods  int
-	now   nodefit.Free // what it has left in a count
+	now   nodefit.Free // resources that are left in a count
 	count int          // number of that count
 }
 

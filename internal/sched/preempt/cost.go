@@ -12,7 +12,7 @@ type evictionCost struct {
 	highest    int64 // priority; math.MinInt64 without victims
 	groups     int
 	pods       int
-	sum        int64     // of priorities, over the pods
+	sum        int64     // sum of the pods' priorities
 	started    time.Time // the first start of a victim with the highest priority
 }
 

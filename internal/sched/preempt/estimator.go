@@ -13,11 +13,11 @@ type estimator struct {
 	preemptor *preemptor
 	unit      *model.Unit
 	shapes    []shapeCount
-	nodes     []freeNode              // that are suitable for some shape
+	nodes     []freeNode              // nodes that are suitable for some shape
 	at        map[string]int          // indices of nodes, by name
 	demand    *placement.DeviceDemand // nil if the unit needs no devices
 	held      map[*victim][]heldDevice
-	count     int // of siteEstimates
+	count     int // number of siteEstimates
 }
 
 // shapeCount is a shape of the unit's pods, and how many have it.

@@ -16,7 +16,7 @@ const stepsShare = 2
 type Evaluator struct {
 	state    *model.State
 	caches   *placement.Caches
-	options  placement.Options // of a placement with the largest budget
+	options  placement.Options // options of a placement with the largest budget
 	refusals refusals
 }
 

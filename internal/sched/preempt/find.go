@@ -9,7 +9,7 @@ import (
 
 // victimSet is a set of victims for a unit.
 type victimSet struct {
-	victims  []*victim // in the order in which they are evicted
+	victims  []*victim // victims in the order in which they are evicted
 	reclaims []Reclaim
 	plan     *plan.Plan
 	cost     evictionCost

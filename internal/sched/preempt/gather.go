@@ -18,7 +18,7 @@ type victimPool struct {
 	pods        int       // of these
 	binding     bool      // pods are being bound: they may become victims later
 	terminating bool      // some pods or claims are about to be freed without preemption
-	until       time.Time // when these pods should be deleted, as far as it is known
+	until       time.Time // time at which these pods should be deleted, as far as it is known
 	guarded     bool      // PodDisruptionBudgets may cover victims
 }
 

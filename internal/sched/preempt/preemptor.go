@@ -11,7 +11,7 @@ import (
 // not in the base of its trial.
 type preemptor struct {
 	caches  *placement.Caches
-	options placement.Options // of each attempt
+	options placement.Options // options of each attempt
 	trial   *trial
 	unit    *model.Unit
 	within  []*model.NodeInfo // where the other pods of the unit's tree restrict it to; nil means all
@@ -19,7 +19,7 @@ type preemptor struct {
 	budgets *budgets
 	left    int // steps of all attempts together
 
-	capacity *podCapacity // of the last unit and nodes
+	capacity *podCapacity // capacity for the last unit and nodes
 }
 
 // tryWithout places the unit on some nodes without these victims. It returns nil if it cannot be

@@ -14,7 +14,7 @@ type refusals map[string]refusal
 type refusal struct {
 	nodes, occupied uint64
 	priority        int32
-	pods            int // of lower priority
+	pods            int // number of pods of lower priority
 }
 
 // find reports whether preemption did not help an identical pod with the same priority, and nothing

@@ -5,8 +5,8 @@ import "github.com/allot-dev/allot/internal/model"
 // victimSite is a set of nodes where a unit could be placed after an eviction.
 type victimSite struct {
 	nodes     []*model.NodeInfo // nil means all
-	here      []*victim         // with pods there
-	elsewhere []*victim         // that may have devices that are missing there; some are in here, too
+	here      []*victim         // victims with pods there
+	elsewhere []*victim         // victims that may have devices that are missing there; some are in here, too
 	estimate  evictionCost
 }
 

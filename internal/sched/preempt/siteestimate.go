@@ -10,11 +10,11 @@ import (
 type siteEstimate struct {
 	*estimator
 	number int   // see freeNode
-	fits   []int // by shape: how many pods fit
+	fits   []int // number of pods that fit, by shape
 
 	missing int            // devices; 0 if they cannot be counted
 	exact   bool           // missing is not only a lower bound
-	pools   []model.PoolID // of which the site can have devices
+	pools   []model.PoolID // pools of which the site can have devices
 }
 
 // newSiteEstimate counts what is free at a site before any eviction.

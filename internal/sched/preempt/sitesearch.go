@@ -12,7 +12,7 @@ type siteSearch struct {
 	preemptor *preemptor
 	unit      *model.Unit
 	nodes     []*model.NodeInfo
-	victims   []*victim  // with which the unit can be placed
+	victims   []*victim  // victims without which the unit can be placed
 	plan      *plan.Plan // without these victims
 }
 

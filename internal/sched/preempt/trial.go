@@ -14,7 +14,7 @@ type trial struct {
 	// needsDevices reports whether the unit needs devices. Only then claims of groups are
 	// reclaimed.
 	needsDevices bool
-	reclaims     []Reclaim // of the victims that were removed last
+	reclaims     []Reclaim // reclaims of the victims that were removed last
 }
 
 // setBase makes what the trial has removed part of the base.

@@ -19,24 +19,24 @@ import (
 //
 // The priority is the group's, where it has one.
 type victim struct {
-	key      model.Key   // of the pod, or the group
+	key      model.Key   // key of the pod or the group
 	group    model.Key   // whose pods or claims these are, if any
 	whole    bool        // all of the group
 	tree     *model.Tree // the CompositePodGroup whose pods these are, if it is evicted as a whole
 	priority int32
 	pods     []*model.Pod
-	claims   []model.Key // of a group that runs no pod
-	gang     *gang       // that can do without the pod only as long as it keeps enough others
-	started  time.Time   // when the first of the pods started
+	claims   []model.Key // claims of a group that runs no pod
+	gang     *gang       // gang that can do without the pod only as long as it keeps enough others
+	started  time.Time   // time at which the first of the pods started
 	violates bool        // a budget, if the less important victims are evicted, too
 	fabric   bool        // holds devices that are not tied to one node
-	rank     int         // in order of importance, without regard to budgets
+	rank     int         // rank in order of importance, without regard to budgets
 }
 
 // gang is a gang that has more pods than it needs.
 type gang struct {
 	size    int
-	victims []*victim // that are not evicted yet
+	victims []*victim // victims that are not evicted yet
 	surplus int       // how many of these the gang can do without
 }
 

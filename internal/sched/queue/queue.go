@@ -16,7 +16,7 @@ type Entry struct {
 	HalfBound bool
 	Priority  int32
 	Created   time.Time
-	Slice     int // of the next attempt; see Placer.PlaceSlice
+	Slice     int // slice of the next attempt; see Placer.PlaceSlice
 }
 
 // EntryOf returns the entry of a unit for its first slice.

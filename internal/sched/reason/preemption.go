@@ -5,7 +5,7 @@ import "fmt"
 // PreemptionResult is the result of preemption for a unit.
 type PreemptionResult struct {
 	Never     bool // the unit's preemptionPolicy
-	Pods      int  // of lower priority that would not be enough
+	Pods      int  // number of pods of lower priority, which would not be enough
 	Undecided bool // the search limit was reached
 	// Leaving are pods that are evicted. Waits is also set if none has to be, but some are about to
 	// terminate.

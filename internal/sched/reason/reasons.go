@@ -31,7 +31,7 @@ type Reasons struct {
 	Code   Code
 	Min    int    // how many pods had to be placed together
 	Placed int    // the most that could be
-	Quorum Quorum // of a gang
+	Quorum Quorum // quorum of a gang
 	Gates  string // names the members with scheduling gates that hold the group
 
 	// Constraints are shared claims that restricted the pods to certain nodes in the best attempt.
@@ -46,14 +46,14 @@ type Reasons struct {
 	// Priority is a hint that the group's priority counts, if pods of it have a higher one, or "".
 	Priority string
 
-	broken    string   // what is wrong with devices that the unit has
+	broken    string   // fault of devices that the unit has
 	elsewhere *Reasons // why it cannot be placed without these devices either
 }
 
 // Attempt is the result of an attempt to place a unit.
 type Attempt struct {
-	Tree  string // what was placed of a tree of groups, and which group was not, or ""
-	Limit int    // of steps
+	Tree  string // part of a tree of groups that was placed, and the group that was not, or ""
+	Limit int    // limit of steps
 	Steps int    // spent, if the search is undecided
 	// Unfinished reports that the limit of a slice did not suffice, and that the next one has a
 	// larger one.
@@ -74,7 +74,7 @@ type Topology struct {
 	Label    string      // "" if the group does not have to
 	Fixed    string      // the domain of its bound pods
 	Conflict string      // why bound pods do not have one domain
-	Domains  []DomainFit // in the order tried
+	Domains  []DomainFit // domains in the order in which they were tried
 }
 
 // DomainFit is the maximum number of a unit's pods that fit into one domain.
@@ -96,7 +96,7 @@ type PodReasons struct {
 	Blocker  *Blocker      // why they cannot be tried
 	Alloc    *alloc.Reason // why their claims cannot be allocated on any node
 	Nodes    int           // nodes that were examined
-	Failures []NodeFailure // what nodes failed at, the most frequent first
+	Failures []NodeFailure // failed checks of nodes, the most frequent first
 }
 
 // Blocker is the reason why a pod cannot be tried at all.
@@ -112,9 +112,9 @@ type NodeFailure struct {
 	Nodes  int
 	// Closest is the node on which the least was missing.
 	Closest string
-	Lacking int64         // of a resource there
+	Lacking int64         // lacking amount of a resource
 	Alloc   *alloc.Reason // why claims cannot be allocated there
-	Claim   model.Key     // that cannot be used there
+	Claim   model.Key     // claim that cannot be used there
 	Volume  string        // PersistentVolume that cannot be used there
 	// Examples are the first of these nodes, by name; at most maxExamples.
 	Examples []NodeExample
@@ -124,7 +124,7 @@ type NodeFailure struct {
 // NodeExample is one of the nodes that failed a check, with what is missing there.
 type NodeExample struct {
 	Node    string
-	Lacking int64         // of a resource
+	Lacking int64         // lacking amount of a resource
 	Alloc   *alloc.Reason // why claims cannot be allocated
 }
 

@@ -18,7 +18,7 @@ type Wakes struct {
 	// first check that it fails, and preemption may remove that cause.
 	Dependencies []model.Topic
 	Offers       []model.Topic     // they decide whether the pods get devices instead of extended resources
-	Shapes       []*nodefit.Fitter // of the pods that were tried
+	Shapes       []*nodefit.Fitter // shapes of the pods that were tried
 	// Preemptor is the unit if preemption could help it once more terminates, or nil.
 	Preemptor *model.Unit
 	// NoRoom reports that there are too few free devices, so that free resources of nodes do not

@@ -18,8 +18,8 @@ type Cache struct {
 	state    *model.State
 	rankings map[key]*cachedRanking
 	images   map[string]*images
-	scratch  Ranking                                 // of those that are not kept
-	perNode  []func(*Input, *model.NodeInfo) float64 // of the last input
+	scratch  Ranking                                 // ranking of an input that is not kept
+	perNode  []func(*Input, *model.NodeInfo) float64 // scores per node of the last input
 }
 
 // NewCache returns an empty Cache.

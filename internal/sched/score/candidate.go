@@ -13,7 +13,7 @@ type Candidate struct {
 	Alternatives int64 // how early the alternatives are that the pod's requests get there
 	Devices      int   // free ones that the pod could use
 
-	zone     int32   // of the node, copied: the nodes of a large cluster are not in the processor's cache
+	zone     int32   // zone of the node; a copy, because the nodes of a large cluster are not in the processor's cache
 	author   int64   // weighted sum of the preferences of levelAuthor
 	siblings float64 // penalty for pods of the same set in the node's domains
 	use      float64 // sum of the preferences of levelUse; less is better

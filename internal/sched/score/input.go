@@ -12,7 +12,7 @@ import (
 type Shape struct {
 	*nodefit.Fitter
 	nodeAffinity *nodeaffinity.PreferredSchedulingTerms // nil: no preference
-	softSpread   nodefit.SpreadCounts                   // of the constraints that are preferences
+	softSpread   nodefit.SpreadCounts                   // counts of the constraints that are preferences
 }
 
 // NewShape returns the preferences of the fitter's shape.

@@ -53,7 +53,7 @@ func (d dependency) keyPart(in *Input) (string, bool) {
 type preference struct {
 	name      string
 	level     level
-	weight    int64 // of levelAuthor
+	weight    int64 // weight in levelAuthor
 	dependsOn []dependency
 	// applies reports whether the preference can make a difference; nil: it always can.
 	applies func(in *Input) bool

@@ -13,7 +13,7 @@ import (
 // winner of slot 1 is the best.
 type Ranking struct {
 	list      []Candidate // by name
-	winners   []int32     // of the slots below len(list)
+	winners   []int32     // winners of the slots below len(list)
 	size      int         // candidates that are not excluded, including those that were returned
 	returned  []int32     // best first; they are excluded until the next restart
 	penalized []int32     // candidates with siblings

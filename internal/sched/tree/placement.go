@@ -22,7 +22,7 @@ type Placement struct {
 	where     string           // describes the domain in which blocks are placed
 	tried     bool             // pods were placed, or could not be
 	undecided bool             // steps were missing in some part of the search
-	made      []*plan.Plan     // of the blocks that have places now
+	made      []*plan.Plan     // plans of the blocks that have places now
 	placed    int              // pods of these
 	result    *plan.Plan
 	failure   failure
@@ -42,7 +42,7 @@ type given struct {
 type failure struct {
 	text    string
 	placed  int
-	reasons *reason.Reasons // of the block, or nil
+	reasons *reason.Reasons // reasons of the block, or nil
 	known   bool
 }
 

@@ -34,7 +34,7 @@ type Scenario struct {
 	templates map[string]*resource.ResourceClaimSpec
 	claims    map[model.Key]*resource.ResourceClaim // as in the API
 	slices    map[string]*resourcev1.ResourceSlice
-	pods      map[model.Key]*line // as they were last put
+	pods      map[model.Key]*line // lines that were last put
 	groups    map[model.Key]*line
 	draws     map[model.Key][]model.Draw // resources that pods use of their nodes
 	extended  map[model.Key]*corev1.PodExtendedResourceClaimStatus
