@@ -7,6 +7,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/eviction"
@@ -51,6 +52,11 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, opt
 type api struct {
 	eviction.Server
 	set *client.Set
+}
+
+// LiveClaim reads a claim from the API.
+func (a api) LiveClaim(ctx context.Context, namespace, name string) (*resource.ResourceClaim, error) {
+	return a.set.ResourceClaims(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
 func (a api) UpdateRuleStatus(ctx context.Context, rule *resourcev1.DeviceTaintRule) error {

@@ -2,15 +2,18 @@ package devicetaint
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/controller/eviction"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
@@ -71,9 +74,11 @@ type caches struct {
 	rules  indexed[*resourcev1.DeviceTaintRule]
 }
 
-// server makes the writes of the controller. All writes have a UID precondition.
+// server makes the writes of the controller, and its only read that bypasses the caches. All writes
+// have a UID precondition.
 type server interface {
 	eviction.Server
+	LiveClaim(ctx context.Context, namespace, name string) (*resource.ResourceClaim, error)
 	UpdateRuleStatus(ctx context.Context, rule *resourcev1.DeviceTaintRule) error
 }
 
@@ -96,7 +101,8 @@ func newController(
 	c := &Controller{cache: cache, server: server, opts: opts, counts: map[types.UID]int{}}
 	c.evictor = eviction.New(eviction.Config{
 		Pods: cache.pods, Server: server, Limit: limit, Events: events, Clock: opts.Clock,
-		Judge: func(pod *core.Pod) (eviction.Verdict, bool) { return judge(pod, c.sources().ends(pod), opts.MinLife) },
+		Judge:   func(pod *core.Pod) (eviction.Verdict, bool) { return judge(pod, c.sources().ends(pod), opts.MinLife) },
+		Confirm: c.confirm,
 		Words: eviction.Words{
 			Event:     reasonEviction,
 			Condition: reasonDisruption,
@@ -105,6 +111,30 @@ func newController(
 		Changed: c.report, Evicted: c.count,
 	})
 	return c
+}
+
+// confirm reports whether devices of the pod are tainted that the API shows for its claims. The cache
+// of pods may be newer than that of claims: then a pod that was just bound seems to have the devices
+// that its claim had before, which were given up because they are tainted.
+func (c *Controller) confirm(ctx context.Context, pod *core.Pod) (bool, error) {
+	live := map[string]*resource.ResourceClaim{}
+	for _, name := range claims.Uses(pod) {
+		claim, err := c.server.LiveClaim(ctx, pod.Namespace, name)
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return false, fmt.Errorf("read claim %s: %w", name, err)
+		default:
+			live[name] = claim
+		}
+	}
+	sources := c.sources()
+	sources.Claim = func(_, name string) (*resource.ResourceClaim, bool) {
+		claim, ok := live[name]
+		return claim, ok
+	}
+	_, evicts := judge(pod, sources.ends(pod), c.opts.MinLife)
+	return evicts, nil
 }
 
 // Run evicts until ctx is done.

@@ -33,6 +33,14 @@ func (w *world) play(t *testing.T, d *datadriven.TestData) {
 			d.Fatalf(t, "%v", err)
 		}
 		w.put(objects)
+	case "newer": // claims that the cache does not show yet
+		objects, err := claimstest.Parse(d.Input)
+		if err != nil {
+			d.Fatalf(t, "%v", err)
+		}
+		for _, claim := range objects.Claims {
+			w.newer[claim.Name] = claim
+		}
 	case "gone": // pod=…, claim=…, slice=…, rule=…
 		for _, arg := range d.CmdArgs {
 			w.remove(t, d, arg.Key, arg.Vals[0])

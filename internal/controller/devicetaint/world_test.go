@@ -32,6 +32,7 @@ type world struct {
 	claims     *memcache.Cache[*resource.ResourceClaim]
 	slices     *memcache.Cache[*resourcev1.ResourceSlice]
 	rules      *memcache.Cache[*resourcev1.DeviceTaintRule]
+	newer      map[string]*resource.ResourceClaim // claims that the cache does not show yet
 	clock      *testclock.FakeClock
 	ready      []any // keys to be looked at: of pods, or names of rules
 	later      []delayed
@@ -50,6 +51,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{
 		pods: memcache.New[*core.Pod](), claims: memcache.New[*resource.ResourceClaim](),
 		slices: memcache.New[*resourcev1.ResourceSlice](), rules: memcache.New[*resourcev1.DeviceTaintRule](),
+		newer: map[string]*resource.ResourceClaim{},
 		clock: testclock.NewFakeClock(time.Unix(0, 0)),
 	}
 	for _, err := range []error{
@@ -204,6 +206,17 @@ func (w *world) DeletePod(_ context.Context, pod *core.Pod) error {
 	now.DeletionTimestamp = ptr.To(metav1.NewTime(w.clock.Now()))
 	w.pods.Put(now)
 	return nil
+}
+
+func (w *world) LiveClaim(_ context.Context, namespace, name string) (*resource.ResourceClaim, error) {
+	if claim, ok := w.newer[name]; ok {
+		return claim, nil
+	}
+	claim, ok := w.claims.Get(namespace, name)
+	if !ok {
+		return nil, apierrors.NewNotFound(resourcev1.Resource("resourceclaims"), name)
+	}
+	return claim, nil
 }
 
 func (w *world) UpdateRuleStatus(_ context.Context, rule *resourcev1.DeviceTaintRule) error {

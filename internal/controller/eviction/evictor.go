@@ -51,12 +51,15 @@ type Config struct {
 	Pods interface {
 		Get(namespace, name string) (*core.Pod, bool)
 	}
-	Judge  func(pod *core.Pod) (Verdict, bool) // returns false if the pod is not evicted
-	Server Server
-	Limit  Limiter
-	Events reconciler.Recorder
-	Clock  clock.PassiveClock
-	Words  Words
+	Judge func(pod *core.Pod) (Verdict, bool) // returns false if the pod is not evicted
+	// Confirm reports whether the pod is still evicted by what the API has now. It is called before a
+	// pod is evicted, if it is not nil.
+	Confirm func(ctx context.Context, pod *core.Pod) (bool, error)
+	Server  Server
+	Limit   Limiter
+	Events  reconciler.Recorder
+	Clock   clock.PassiveClock
+	Words   Words
 	// Finished means that finished pods are evicted too.
 	Finished bool
 	// Changed is called with verdicts that were added, changed or removed, Evicted with those
@@ -157,6 +160,15 @@ func (e *Evictor) Reconcile(ctx context.Context, key types.NamespacedName) error
 func (e *Evictor) evict(ctx context.Context, key types.NamespacedName, pod *core.Pod, v Verdict) error {
 	if err := e.Limit.Wait(ctx); err != nil {
 		return err
+	}
+	if e.Confirm != nil {
+		switch evicts, err := e.Confirm(ctx, pod); {
+		case err != nil:
+			return fmt.Errorf("evict pod %s: %w", key, err)
+		case !evicts: // the caches will show it
+			e.forget(key)
+			return nil
+		}
 	}
 	condition := corev1.PodCondition{
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: e.Words.Condition,
