@@ -130,7 +130,7 @@ func TestRefusedServicesReserveNothing(t *testing.T) {
 	stale := s.DeepCopy()
 	stale.ResourceVersion, stale.Spec.Type, stale.Spec.ExternalName = "1", corev1.ServiceTypeExternalName, "example.com"
 	stale.Spec.ClusterIP, stale.Spec.ClusterIPs = "", nil
-	_, err := c.client.CoreV1().Services(c.ns).Update(t.Context(), stale, metav1.UpdateOptions{})
+	_, err = c.client.CoreV1().Services(c.ns).Update(t.Context(), stale, metav1.UpdateOptions{})
 	if !apierrors.IsConflict(err) {
 		t.Errorf("got %v", err)
 	}
