@@ -5,18 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/util/dryrun"
 
 	"github.com/allot-dev/allot/internal/apiserver/validation"
+)
+
+const (
+	cacheRetryPeriod = 20 * time.Millisecond
+	cacheTimeout     = time.Minute
 )
 
 // serviceStorage allocates addresses and ports when Services are created and updated, and releases
@@ -209,15 +216,31 @@ func (s *serviceStorage) afterDelete(obj runtime.Object, options *metav1.DeleteO
 	}
 }
 
+// listOnceReady lists all Services. It waits for the cache of the storage, which refuses lists while
+// it is being filled.
+func (s *serviceStorage) listOnceReady(ctx context.Context) (*corev1.ServiceList, error) {
+	var services *corev1.ServiceList
+	err := wait.PollUntilContextTimeout(ctx, cacheRetryPeriod, cacheTimeout, true,
+		func(ctx context.Context) (bool, error) {
+			list, err := s.List(genericapirequest.WithNamespace(ctx, metav1.NamespaceAll), nil)
+			if apierrors.IsTooManyRequests(err) {
+				return false, nil
+			}
+			services, _ = list.(*corev1.ServiceList)
+			return err == nil, err
+		})
+	return services, err
+}
+
 // resume reserves the values of all stored Services: those of versions that reserved none, and
 // those whose reservations were deleted.
 func (s *serviceStorage) resume(ctx context.Context) error {
-	list, err := s.List(genericapirequest.WithNamespace(ctx, metav1.NamespaceAll), nil)
+	list, err := s.listOnceReady(ctx)
 	if err != nil {
 		return fmt.Errorf("list services: %w", err)
 	}
-	for i := range list.(*corev1.ServiceList).Items {
-		service := &list.(*corev1.ServiceList).Items[i]
+	for i := range list.Items {
+		service := &list.Items[i]
 		for _, r := range s.reservedValues(valuesOf(service)) {
 			labels := map[string]string(nil)
 			if r.in == s.allocator.ips {
