@@ -4,11 +4,13 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -16,6 +18,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -91,6 +94,7 @@ func groups() []group {
 		resourcev1.SchemeGroupVersion, resourcev1beta2.SchemeGroupVersion, resourcev1beta1.SchemeGroupVersion,
 		resourcev1alpha3.SchemeGroupVersion,
 	}
+	autoscalingVersions := []schema.GroupVersion{autoscalingv2.SchemeGroupVersion, autoscalingv1.SchemeGroupVersion}
 	schedulingVersions := []schema.GroupVersion{
 		schedulingv1.SchemeGroupVersion,
 		schedulingv1beta1.SchemeGroupVersion,
@@ -131,8 +135,11 @@ func groups() []group {
 			&apps.StatefulSet{}, &apps.StatefulSetList{}, &apps.DaemonSet{}, &apps.DaemonSetList{},
 			&appsv1.ControllerRevision{}, &appsv1.ControllerRevisionList{},
 		}},
-		{autoscalingv1.SchemeGroupVersion, []schema.GroupVersion{autoscalingv1.SchemeGroupVersion}, []runtime.Object{
+		{autoscalingv1.SchemeGroupVersion, autoscalingVersions, []runtime.Object{
 			&autoscalingv1.Scale{},
+		}},
+		{autoscalingv2.SchemeGroupVersion, autoscalingVersions, []runtime.Object{
+			&autoscalingv2.HorizontalPodAutoscaler{}, &autoscalingv2.HorizontalPodAutoscalerList{},
 		}},
 		{batchv1.SchemeGroupVersion, []schema.GroupVersion{batchv1.SchemeGroupVersion}, []runtime.Object{
 			&batch.Job{}, &batch.JobList{},
@@ -144,7 +151,12 @@ func groups() []group {
 			&discoveryv1.EndpointSlice{}, &discoveryv1.EndpointSliceList{},
 		}},
 		{networkingv1.SchemeGroupVersion, []schema.GroupVersion{networkingv1.SchemeGroupVersion}, []runtime.Object{
-			&networkingv1.IPAddress{}, &networkingv1.IPAddressList{},
+			&networkingv1.IPAddress{}, &networkingv1.IPAddressList{}, &networkingv1.Ingress{}, &networkingv1.IngressList{},
+			&networkingv1.IngressClass{}, &networkingv1.IngressClassList{}, &networkingv1.NetworkPolicy{},
+			&networkingv1.NetworkPolicyList{},
+		}},
+		{nodev1.SchemeGroupVersion, []schema.GroupVersion{nodev1.SchemeGroupVersion}, []runtime.Object{
+			&nodev1.RuntimeClass{}, &nodev1.RuntimeClassList{},
 		}},
 		{policyv1.SchemeGroupVersion, []schema.GroupVersion{policyv1.SchemeGroupVersion}, []runtime.Object{
 			&policyv1.PodDisruptionBudget{}, &policyv1.PodDisruptionBudgetList{}, &policyv1.Eviction{},
@@ -161,6 +173,12 @@ func groups() []group {
 			&schedulingv1alpha3.CompositePodGroup{}, &schedulingv1alpha3.CompositePodGroupList{},
 		}},
 		{resourcev1.SchemeGroupVersion, resourceVersions, resourceKinds()},
+		{storagev1.SchemeGroupVersion, []schema.GroupVersion{storagev1.SchemeGroupVersion}, []runtime.Object{
+			&storagev1.CSIDriver{}, &storagev1.CSIDriverList{}, &storagev1.CSINode{}, &storagev1.CSINodeList{},
+			&storagev1.CSIStorageCapacity{}, &storagev1.CSIStorageCapacityList{},
+			&storagev1.StorageClass{}, &storagev1.StorageClassList{},
+			&storagev1.VolumeAttachment{}, &storagev1.VolumeAttachmentList{},
+		}},
 		{
 			placement.SchemeGroupVersion,
 			[]schema.GroupVersion{placement.SchemeGroupVersion},

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	core "github.com/allot-dev/allot/api/core/v1"
@@ -35,7 +35,7 @@ func TestBuilderNamesWhatItCannotDescribe(t *testing.T) {
 		{[]any{badField{}}, "no schema for chan int"},
 		{[]any{twice{}}, "kind is there twice"},
 		{[]any{&core.Pod{}, otherPod{}}, "both have the model name io.k8s.api.core.v1.Pod"},
-		{[]any{storagev1.CSIDriver{}}, "facts.txt does not cover"},
+		{[]any{flowcontrolv1.FlowSchema{}}, "facts.txt does not cover"},
 		{[]any{"text"}, "not a struct"},
 	} {
 		b, err := NewBuilder(c.roots...)

@@ -154,7 +154,6 @@ func (a *attachment) newComponent(ctx context.Context, choice *attach.Choice) (c
 	if err != nil {
 		return nil, nil, err
 	}
-	c.Caches.With(choice.Present...)
 	return working, c, nil
 }
 

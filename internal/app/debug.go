@@ -165,10 +165,7 @@ func (o *diffOptions) serverView(ctx context.Context, schedulerName string) (*se
 	if err != nil {
 		return nil, err
 	}
-	informers := client.NewInformers(set).With(
-		choice.Present...).Without(
-		absentKinds(choice.Features)...).Without(
-		choice.Absent...)
+	informers := client.NewInformers(set).Without(absentKinds(choice.Features)...).Without(choice.Absent...)
 	caches := cluster.CachesOf(informers)
 	caches.Features = choice.Features
 	feed, err := cluster.NewFeed(caches, schedulerName)

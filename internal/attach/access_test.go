@@ -148,7 +148,7 @@ func TestAllCachesMayBeFilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		caches := client.NewInformers(set).With(c.Present...).Without(c.Absent...)
+		caches := client.NewInformers(set).Without(c.Absent...)
 		cluster.CachesOf(caches)
 		events := record.NewFakeRecorder(1)
 		if c.Own() {

@@ -41,8 +41,6 @@ type Choice struct {
 	Features features.Set
 	// Absent lists the kinds that the server does not serve, by their names in client.Informers.
 	Absent []string
-	// Present lists the kinds that the server serves and allot's own server does not.
-	Present []string
 	// Controllers lists the controllers to run, sorted.
 	Controllers []string
 	// Notes describe, in full sentences, restrictions that users should know.
@@ -98,7 +96,6 @@ func (c *Choice) optional(s Survey) {
 	for _, o := range s.optional() {
 		switch {
 		case *o.read:
-			c.Present = append(c.Present, o.kind)
 			continue
 		case slices.Contains(s.Refused, o.kind):
 			c.note("This process may not list and watch %s: it does not know %s.", o.kind, o.of)

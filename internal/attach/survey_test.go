@@ -106,9 +106,6 @@ func describe(c Choice) string {
 	fmt.Fprintf(&b, "controllers: %s\n", strings.Join(c.Controllers, " "))
 	fmt.Fprintf(&b, "off: %s\n", &c.Features)
 	fmt.Fprintf(&b, "absent: %s\n", strings.Join(c.Absent, " "))
-	if len(c.Present) > 0 {
-		fmt.Fprintf(&b, "present: %s\n", strings.Join(c.Present, " "))
-	}
 	for _, note := range c.Notes {
 		fmt.Fprintf(&b, "note: %s\n", note)
 	}

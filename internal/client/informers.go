@@ -26,18 +26,7 @@ type Informers struct {
 
 // NewInformers returns Informers without any informer.
 func NewInformers(set *Set) *Informers {
-	return &Informers{set: set, kinds: map[string]any{}, absent: map[string]bool{"csinodes": true}}
-}
-
-// With adds kinds that the server serves but allot's own server does not. It must be called before
-// any kind is requested.
-func (f *Informers) With(kinds ...string) *Informers {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, kind := range kinds {
-		delete(f.absent, kind)
-	}
-	return f
+	return &Informers{set: set, kinds: map[string]any{}, absent: map[string]bool{}}
 }
 
 // Without removes kinds that the server does not serve: their caches stay empty and count as

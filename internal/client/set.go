@@ -8,7 +8,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
-	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -74,10 +73,6 @@ func NewFor(cfg *rest.Config, dialect Dialect) (*Set, error) {
 		if set.servers[hub], err = dial(served, scheme, dialect.serializer(scheme, served, hub)); err != nil {
 			return nil, err
 		}
-	}
-	if set.servers[storagev1.SchemeGroupVersion], err = dial(storagev1.SchemeGroupVersion, storageScheme,
-		storageCodecs.WithoutConversion()); err != nil {
-		return nil, err
 	}
 	rules := dialect.taintRules()
 	set.taints, err = dial(rules, scheme, dialect.serializer(scheme, rules, resourcev1.SchemeGroupVersion))

@@ -3,6 +3,7 @@ package gates
 import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
@@ -96,6 +97,8 @@ func absent(on features.Set, obj runtime.Object) []func(*visitor) {
 			func(v *visitor) { pointer(v, &o.Status.Config) },
 			func(v *visitor) { pointer(v, &o.Spec.PodPreemptionPolicy) },
 		}
+	case *storagev1.CSINode:
+		return []func(*visitor){func(v *visitor) { list(v, &o.Status.StorageHealth) }}
 	case *coordinationv1.Lease:
 		return []func(*visitor){func(v *visitor) {
 			pointer(v, &o.Spec.Strategy)

@@ -20,6 +20,8 @@ type Printer struct {
 	cells func(obj runtime.Object, now time.Time) ([]any, bool)
 	// conditions marks rows of objects that have completed; it may be nil.
 	conditions func(obj runtime.Object) []metav1.TableRowCondition
+	// listed changes rows of a list by what else is in it; it may be nil.
+	listed func(list runtime.Object, rows []metav1.TableRow)
 }
 
 // of returns a printer with a function on the kind's own type.
@@ -81,6 +83,9 @@ func (c *convertor) ConvertToTable(ctx context.Context, object, tableOptions run
 	}
 	if other {
 		return c.fallback.ConvertToTable(ctx, object, tableOptions)
+	}
+	if c.listed != nil {
+		c.listed(object, table.Rows)
 	}
 	copyMeta(table, object)
 	return table, nil

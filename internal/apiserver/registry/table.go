@@ -49,7 +49,8 @@ type given struct {
 
 // table returns all stored kinds. Kinds with further rules are in separate files.
 func table(g given) []entry {
-	return append(slices.Concat(rbacKinds(g.access), webhookConfigurations(), admissionPolicies(g)), []entry{
+	return append(slices.Concat(rbacKinds(g.access), webhookConfigurations(), networkingKinds(),
+		storageKinds(), admissionPolicies(g)), []entry{
 		namespaces(), nodes(g.now), pods(g), events(),
 		&kind[corev1.ConfigMap, *corev1.ConfigMap]{
 			names:    names{versions: v1, plural: "configmaps", singular: "configmap", short: []string{"cm"}},
@@ -104,7 +105,8 @@ func table(g given) []entry {
 		},
 		deployments(), replicaSets(), statefulSets(), daemonSets(), controllerRevisions(), jobs(),
 		persistentVolumeClaims(), persistentVolumes(g.now), services(g), ipAddresses(), endpoints(), endpointSlices(),
-		limitRanges(), resourceQuotas(), podDisruptionBudgets(),
+		limitRanges(), resourceQuotas(), podDisruptionBudgets(), runtimeClasses(),
+		horizontalPodAutoscalers(),
 		priorityClasses(), workloads(), podGroups(), compositePodGroups(),
 		resourceClaims(g), resourceClaimTemplates(), clusterResourceClaimTemplates(), deviceClasses(), resourceSlices(g.now),
 		deviceTaintRules(g.now), resourcePoolStatusRequests(),

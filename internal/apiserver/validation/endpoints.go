@@ -89,12 +89,10 @@ func endpointAddress(path *field.Path, a *legacyAddress) field.ErrorList {
 	return join(
 		validation.IsValidIPForLegacyField(path.Child("ip"), a.IP, false, nil),
 		optionalForm(path.Child("hostname"), a.Hostname, validation.IsDNS1123Label),
-		pointerForm(path.Child("nodeName"), a.NodeName, isNodeName),
+		pointerForm(path.Child("nodeName"), a.NodeName, isSubdomain),
 		endpointIP(path.Child("ip"), a.IP),
 	)
 }
-
-func isNodeName(name string) []string { return apivalidation.NameIsDNSSubdomain(name, false) }
 
 // endpointIP checks that an address is none of the host or of the local link.
 func endpointIP(path *field.Path, value string) field.ErrorList {
@@ -186,7 +184,7 @@ func sliceEndpoints(path *field.Path, s *discoveryv1.EndpointSlice) field.ErrorL
 	return each(path, s.Endpoints, func(at *field.Path, e *discoveryv1.Endpoint) field.ErrorList {
 		errs := sliceAddresses(at.Child("addresses"), s.AddressType, e.Addresses)
 		topology := at.Child("deprecatedTopology")
-		errs = append(errs, pointerForm(at.Child("nodeName"), e.NodeName, isNodeName)...)
+		errs = append(errs, pointerForm(at.Child("nodeName"), e.NodeName, isSubdomain)...)
 		if len(e.DeprecatedTopology) > maxTopologyLabels {
 			errs = append(errs, field.TooMany(topology, len(e.DeprecatedTopology), maxTopologyLabels))
 		}
@@ -244,7 +242,7 @@ func endpointHints(path *field.Path, hints *discoveryv1.EndpointHints) field.Err
 		return append(errs, field.TooMany(nodes, len(hints.ForNodes), maxEndpointHints))
 	}
 	return append(errs, hintNames(nodes, hints.ForNodes, func(n *discoveryv1.ForNode) string { return n.Name },
-		isNodeName)...)
+		isSubdomain)...)
 }
 
 func hintNames[T any](path *field.Path, hints []T, name func(*T) string, rule func(string) []string) field.ErrorList {

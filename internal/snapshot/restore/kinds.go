@@ -43,7 +43,7 @@ func inOrder(steps ...func() error) error {
 	return nil
 }
 
-// cluster writes what pods and claims need, except CSINodes, which allot's server does not have.
+// cluster writes what pods and claims need.
 func (w *writer) cluster(ctx context.Context, o *snapshot.Objects) error {
 	set := w.set
 	return inOrder(
@@ -56,6 +56,7 @@ func (w *writer) cluster(ctx context.Context, o *snapshot.Objects) error {
 			return createAll(ctx, w, o.ClusterTemplates, anywhere(set.ClusterResourceClaimTemplates), nil)
 		},
 		func() error { return createAll(ctx, w, withoutAddresses(o.Services), set.Services, nil) },
+		func() error { return createAll(ctx, w, o.CSINodes, anywhere(set.CSINodes), nil) },
 		func() error {
 			return createAll(
 				ctx,

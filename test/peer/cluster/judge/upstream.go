@@ -28,6 +28,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/apps/deployment"
 	"k8s.io/kubernetes/pkg/registry/apps/replicaset"
 	"k8s.io/kubernetes/pkg/registry/apps/statefulset"
+	"k8s.io/kubernetes/pkg/registry/autoscaling/horizontalpodautoscaler"
 	"k8s.io/kubernetes/pkg/registry/batch/job"
 	"k8s.io/kubernetes/pkg/registry/coordination/lease"
 	"k8s.io/kubernetes/pkg/registry/core/configmap"
@@ -44,7 +45,11 @@ import (
 	"k8s.io/kubernetes/pkg/registry/core/service"
 	"k8s.io/kubernetes/pkg/registry/core/serviceaccount"
 	"k8s.io/kubernetes/pkg/registry/discovery/endpointslice"
+	"k8s.io/kubernetes/pkg/registry/networking/ingress"
+	"k8s.io/kubernetes/pkg/registry/networking/ingressclass"
 	"k8s.io/kubernetes/pkg/registry/networking/ipaddress"
+	"k8s.io/kubernetes/pkg/registry/networking/networkpolicy"
+	"k8s.io/kubernetes/pkg/registry/node/runtimeclass"
 	"k8s.io/kubernetes/pkg/registry/policy/poddisruptionbudget"
 	"k8s.io/kubernetes/pkg/registry/rbac/clusterrole"
 	"k8s.io/kubernetes/pkg/registry/rbac/clusterrolebinding"
@@ -60,6 +65,11 @@ import (
 	"k8s.io/kubernetes/pkg/registry/scheduling/podgroup"
 	"k8s.io/kubernetes/pkg/registry/scheduling/priorityclass"
 	"k8s.io/kubernetes/pkg/registry/scheduling/workload"
+	"k8s.io/kubernetes/pkg/registry/storage/csidriver"
+	"k8s.io/kubernetes/pkg/registry/storage/csinode"
+	"k8s.io/kubernetes/pkg/registry/storage/csistoragecapacity"
+	"k8s.io/kubernetes/pkg/registry/storage/storageclass"
+	"k8s.io/kubernetes/pkg/registry/storage/volumeattachment"
 )
 
 // upstreamGates are the gates for what allot serves by default and 1.37 does not.
@@ -177,10 +187,19 @@ func Upstream() (*Server, error) {
 			statefulset.Strategy,
 			statefulset.StatusStrategy,
 		},
+		{Group: "autoscaling", Resource: "horizontalpodautoscalers"}: {
+			horizontalpodautoscaler.Strategy, horizontalpodautoscaler.Strategy, horizontalpodautoscaler.StatusStrategy,
+		},
 		{Group: "batch", Resource: "jobs"}:                      {job.Strategy, job.Strategy, job.StatusStrategy},
 		{Group: "coordination.k8s.io", Resource: "leases"}:      {lease.Strategy, lease.Strategy, nil},
 		{Group: "discovery.k8s.io", Resource: "endpointslices"}: {endpointslice.Strategy, endpointslice.Strategy, nil},
 		{Group: "networking.k8s.io", Resource: "ipaddresses"}:   {ipaddress.Strategy, ipaddress.Strategy, nil},
+		{Group: "networking.k8s.io", Resource: "ingresses"}: {
+			ingress.Strategy, ingress.Strategy, ingress.StatusStrategy,
+		},
+		{Group: "networking.k8s.io", Resource: "ingressclasses"}:  {ingressclass.Strategy, ingressclass.Strategy, nil},
+		{Group: "networking.k8s.io", Resource: "networkpolicies"}: {networkpolicy.Strategy, networkpolicy.Strategy, nil},
+		{Group: "node.k8s.io", Resource: "runtimeclasses"}:        {runtimeclass.Strategy, runtimeclass.Strategy, nil},
 		{Group: "policy", Resource: "poddisruptionbudgets"}: {
 			poddisruptionbudget.Strategy, poddisruptionbudget.Strategy, poddisruptionbudget.StatusStrategy,
 		},
@@ -221,6 +240,16 @@ func Upstream() (*Server, error) {
 		{Group: "scheduling.k8s.io", Resource: "podgroups"}:       {groups, groups, podgroup.NewStatusStrategy(groups)},
 		{Group: "scheduling.k8s.io", Resource: "priorityclasses"}: {priorityclass.Strategy, priorityclass.Strategy, nil},
 		{Group: "scheduling.k8s.io", Resource: "workloads"}:       {workload.Strategy, workload.Strategy, nil},
+
+		{Group: "storage.k8s.io", Resource: "csidrivers"}: {csidriver.Strategy, csidriver.Strategy, nil},
+		{Group: "storage.k8s.io", Resource: "csinodes"}:   {csinode.Strategy, csinode.Strategy, csinode.StatusStrategy},
+		{Group: "storage.k8s.io", Resource: "csistoragecapacities"}: {
+			csistoragecapacity.Strategy, csistoragecapacity.Strategy, nil,
+		},
+		{Group: "storage.k8s.io", Resource: "storageclasses"}: {storageclass.Strategy, storageclass.Strategy, nil},
+		{Group: "storage.k8s.io", Resource: "volumeattachments"}: {
+			volumeattachment.Strategy, volumeattachment.Strategy, volumeattachment.StatusStrategy,
+		},
 	}
 	table := printers.NewTableGenerator().With(internalversion.AddHandlers)
 	return &Server{
