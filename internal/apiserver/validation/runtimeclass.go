@@ -14,25 +14,20 @@ import (
 
 // ValidateRuntimeClass checks a new RuntimeClass.
 func ValidateRuntimeClass(c *nodev1.RuntimeClass) field.ErrorList {
-	return join(
-		metadata(&c.ObjectMeta, clusterScoped, apivalidation.NameIsDNSSubdomain),
-		dnsLabel(field.NewPath("handler"), c.Handler),
-		runtimeClass(c),
-	)
+	return append(metadata(&c.ObjectMeta, clusterScoped, apivalidation.NameIsDNSSubdomain), runtimeClass(c)...)
 }
 
 // ValidateRuntimeClassUpdate checks a change of a RuntimeClass. Its handler is immutable.
 func ValidateRuntimeClassUpdate(c, old *nodev1.RuntimeClass) field.ErrorList {
 	return join(
 		metadataAgain(&c.ObjectMeta, &old.ObjectMeta, apivalidation.NameIsDNSSubdomain),
-		required(field.NewPath("handler"), c.Handler),
 		runtimeClass(c),
 		same(field.NewPath("handler"), c.Handler, old.Handler),
 	)
 }
 
 func runtimeClass(c *nodev1.RuntimeClass) field.ErrorList {
-	var errs field.ErrorList
+	errs := dnsLabel(field.NewPath("handler"), c.Handler)
 	if c.Overhead != nil {
 		errs = append(errs, containerResources(field.NewPath("overhead"),
 			&corev1.ResourceRequirements{Limits: c.Overhead.PodFixed}, nil)...)

@@ -17,11 +17,7 @@ const (
 
 // ValidateVolumeAttachment checks a new VolumeAttachment.
 func ValidateVolumeAttachment(a *storagev1.VolumeAttachment) field.ErrorList {
-	return join(
-		metadata(&a.ObjectMeta, clusterScoped, apivalidation.NameIsDNSSubdomain),
-		driverName(field.NewPath("spec", "attacher"), a.Spec.Attacher),
-		volumeAttachment(a),
-	)
+	return append(metadata(&a.ObjectMeta, clusterScoped, apivalidation.NameIsDNSSubdomain), volumeAttachment(a)...)
 }
 
 // ValidateVolumeAttachmentUpdate checks a change of a VolumeAttachment or of its status. The spec
@@ -37,6 +33,7 @@ func ValidateVolumeAttachmentUpdate(a, old *storagev1.VolumeAttachment) field.Er
 func volumeAttachment(a *storagev1.VolumeAttachment) field.ErrorList {
 	spec, status := field.NewPath("spec"), field.NewPath("status")
 	return join(
+		driverName(spec.Child("attacher"), a.Spec.Attacher),
 		attachedVolume(spec.Child("source"), &a.Spec.Source),
 		wellFormed(spec.Child("nodeName"), a.Spec.NodeName, isSubdomain),
 		textsWithin(status.Child("attachmentMetadata"), a.Status.AttachmentMetadata, maxAttachmentMetadata),
