@@ -9,7 +9,8 @@ import (
 )
 
 // addTracing has the server send traces of requests to the collector that a file in the format of
-// kube-apiserver's --tracing-config-file names. Without a file it does nothing. The server sends the last traces when it stops.
+// kube-apiserver's --tracing-config-file names. Without a file it does nothing. The server sends the
+// last traces when it stops.
 func addTracing(generic *genericapiserver.Config, file string) error {
 	tracing := options.NewTracingOptions()
 	tracing.ConfigFile = file

@@ -82,7 +82,7 @@ func Intended() []Rule {
 		},
 		{
 			Name:   "no port is allocated for the health checks of a Service",
-			Listed: "Services",
+			Listed: "no address or port is free",
 			Holds: func(d Difference, _ Request) bool {
 				return d.kubernetes() && d.is("Required", "spec.healthCheckNodePort")
 			},
