@@ -76,11 +76,11 @@ func (d Decision) StatusChanges() bool { return len(d.Drop) > 0 || len(d.Add) > 
 // With the last consumer the allocation is removed in the same update, unless a pod that names the
 // claim still needs it: such a pod becomes a consumer instead. A pod with a node needs it, so that
 // nothing is deallocated under a running pod when the finalizer of a PodGroup was removed by force
-// or an owner released the claim too early (F19), also while other consumers stay. If a consumer that covered pods without naming
-// them was removed, a pod without a node needs the claim as well: it may be about to be bound, and
-// only its scheduler knows (docs/adr/0007). An allocation without consumers stays, because it may
-// be about to be reserved, unless it was made for any pod, its last consumer was removed by another
-// component, or the claim is being deleted.
+// or an owner released the claim too early (F19), also while other consumers stay. If a consumer
+// that covered pods without naming them was removed, a pod without a node needs the claim as well:
+// it may be about to be bound, and only its scheduler knows (docs/adr/0007). An allocation without
+// consumers stays, because it may be about to be reserved, unless it was made for any pod, its
+// last consumer was removed by another component, or the claim is being deleted.
 func Release(claim *resource.ResourceClaim, known Known) Decision {
 	var d Decision
 	for _, ref := range claim.Status.ReservedFor {
