@@ -37,6 +37,9 @@ func parentPart(path *field.Path, value string) field.ErrorList {
 
 // ValidateIPAddressUpdate checks a change of an IPAddress. Its parent is immutable.
 func ValidateIPAddressUpdate(a, old *networkingv1.IPAddress) field.ErrorList {
-	return append(metadataUpdate(&a.ObjectMeta, &old.ObjectMeta),
-		same(field.NewPath("spec", "parentRef"), a.Spec.ParentRef, old.Spec.ParentRef)...)
+	return join(
+		ValidateIPAddress(a),
+		metadataUpdate(&a.ObjectMeta, &old.ObjectMeta),
+		same(field.NewPath("spec", "parentRef"), a.Spec.ParentRef, old.Spec.ParentRef),
+	)
 }

@@ -81,6 +81,13 @@ func Intended() []Rule {
 			},
 		},
 		{
+			Name:   "rows of IPAddresses have no cell without a column",
+			Listed: "table of IPAddresses",
+			Holds: func(d Difference, r Request) bool {
+				return r.Kind == "IPAddress" && d.What == "cells"
+			},
+		},
+		{
 			Name:   "no port is allocated for the health checks of a Service",
 			Listed: "no address or port is free",
 			Holds: func(d Difference, _ Request) bool {
