@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/allot-dev/allot/internal/apiserver"
@@ -199,6 +200,21 @@ func TestPortsOfServices(t *testing.T) {
 	headless := c.create(service("h", withIP(corev1.ClusterIPNone), func(s *corev1.ServiceSpec) { s.Selector = nil }))
 	if len(headless.Spec.IPFamilies) != 2 || *headless.Spec.IPFamilyPolicy != corev1.IPFamilyPolicyRequireDualStack {
 		t.Errorf("headless without selector: %+v", headless.Spec)
+	}
+}
+
+// A request for the status of a Service that does not exist creates none.
+func TestStatusCreatesNoService(t *testing.T) {
+	c := clientset(t, remote(t)).CoreV1().Services(namespace(t))
+	_, err := c.UpdateStatus(t.Context(), service("absent", withIP(corev1.ClusterIPNone)), metav1.UpdateOptions{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("update: %v", err)
+	}
+	_, err = c.Patch(t.Context(), "absent", types.ApplyPatchType,
+		[]byte(`{"apiVersion":"v1","kind":"Service","metadata":{"name":"absent"}}`),
+		metav1.PatchOptions{FieldManager: "test"}, "status")
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("apply: %v", err)
 	}
 }
 

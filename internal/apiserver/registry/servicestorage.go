@@ -183,8 +183,8 @@ func (s *serviceStorage) beginUpdate(
 
 func (s *serviceStorage) begin(ctx context.Context, service, old *corev1.Service) error {
 	t, ok := ctx.Value(transactionKey{}).(*transaction)
-	if !ok {
-		return apierrors.NewInternalError(fmt.Errorf("service %s is not written by its storage", service.Name))
+	if !ok { // a request for a subresource, which creates no Service
+		return apierrors.NewNotFound(corev1.Resource("services"), service.Name)
 	}
 	if len(validation.ServiceErrors(service, old)) > 0 {
 		return nil
