@@ -26,6 +26,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
+	autoscaling "github.com/allot-dev/allot/api/autoscaling/v1"
 	batch "github.com/allot-dev/allot/api/batch/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	placement "github.com/allot-dev/allot/api/placement/v1alpha1"
@@ -68,6 +69,7 @@ func NewScheme() *runtime.Scheme {
 		&resourcev1.DeviceTaintRuleList{})
 	scheme.AddKnownTypes(schedulingv1alpha3.SchemeGroupVersion, workloadKinds()...)
 	utilruntime.Must(schedulingv1alpha2.AddToScheme(scheme))
+	utilruntime.Must(autoscaling.AddToScheme(scheme))
 	utilruntime.Must(addEvents(scheme))
 	return scheme
 }
@@ -103,7 +105,8 @@ func groups() []group {
 	}
 	return []group{
 		{corev1.SchemeGroupVersion, []schema.GroupVersion{corev1.SchemeGroupVersion}, []runtime.Object{
-			&core.Pod{}, &core.PodList{}, &corev1.Binding{},
+			&core.Pod{}, &core.PodList{}, &corev1.Binding{}, &core.PodTemplate{}, &core.PodTemplateList{},
+			&core.ReplicationController{}, &core.ReplicationControllerList{},
 			&corev1.Namespace{}, &corev1.NamespaceList{}, &corev1.Node{}, &corev1.NodeList{},
 			&corev1.Event{}, &corev1.EventList{}, &corev1.ConfigMap{}, &corev1.ConfigMapList{},
 			&corev1.Secret{}, &corev1.SecretList{}, &corev1.ServiceAccount{}, &corev1.ServiceAccountList{},
@@ -142,7 +145,7 @@ func groups() []group {
 			&autoscalingv2.HorizontalPodAutoscaler{}, &autoscalingv2.HorizontalPodAutoscalerList{},
 		}},
 		{batchv1.SchemeGroupVersion, []schema.GroupVersion{batchv1.SchemeGroupVersion}, []runtime.Object{
-			&batch.Job{}, &batch.JobList{},
+			&batch.Job{}, &batch.JobList{}, &batch.CronJob{}, &batch.CronJobList{},
 		}},
 		{coordinationv1.SchemeGroupVersion, []schema.GroupVersion{coordinationv1.SchemeGroupVersion}, []runtime.Object{
 			&coordinationv1.Lease{}, &coordinationv1.LeaseList{},

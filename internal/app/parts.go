@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/allot-dev/allot/internal/controller/claim"
+	"github.com/allot-dev/allot/internal/controller/cronjob"
 	"github.com/allot-dev/allot/internal/controller/daemonset"
 	"github.com/allot-dev/allot/internal/controller/deployment"
 	"github.com/allot-dev/allot/internal/controller/devicetaint"
@@ -22,6 +23,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/podgroup"
 	"github.com/allot-dev/allot/internal/controller/poolstatus"
 	"github.com/allot-dev/allot/internal/controller/replicaset"
+	"github.com/allot-dev/allot/internal/controller/replicationcontroller"
 	"github.com/allot-dev/allot/internal/controller/resourcequota"
 	"github.com/allot-dev/allot/internal/controller/statefulset"
 	"github.com/allot-dev/allot/internal/controller/ttl"
@@ -42,8 +44,8 @@ type maker struct {
 	make func() (runner, error)
 	// needs are the features without which the controller has nothing to do.
 	needs []features.Gate
-	// ownOnly is whether the controller does not run on an existing cluster, which has one itself or
-	// does not have the kinds.
+	// ownOnly is whether the controller does not run on an existing cluster, which has one itself
+	// or does not have the kinds.
 	ownOnly bool
 }
 
@@ -69,10 +71,16 @@ func makers(c *component) []maker {
 		{name: "replicaset controller", make: func() (runner, error) {
 			return replicaset.New(c.Client, c.Caches, c.eventsOf("replicaset-controller"))
 		}},
+		{name: "replication controller", make: func() (runner, error) {
+			return replicationcontroller.New(c.Client, c.Caches, c.eventsOf("replication-controller"))
+		}},
 		{
 			name: "job controller",
 			make: func() (runner, error) { return job.New(c.Client, c.Caches, c.eventsOf("job-controller")) },
 		},
+		{name: "cronjob controller", make: func() (runner, error) {
+			return cronjob.New(c.Client, c.Caches, c.eventsOf("cronjob-controller"))
+		}},
 		{name: "ttl controller", make: func() (runner, error) { return ttl.New(c.Client, c.Caches), nil }},
 		{name: "statefulset controller", make: func() (runner, error) {
 			return statefulset.New(c.Client, c.Caches, c.eventsOf("statefulset-controller"))

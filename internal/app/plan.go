@@ -18,9 +18,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/allot-dev/allot/api"
+	batch "github.com/allot-dev/allot/api/batch/v1"
+	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/apiserver/offline"
 	"github.com/allot-dev/allot/internal/apiserver/registry"
 	"github.com/allot-dev/allot/internal/cli"
+	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/forecast"
 	"github.com/allot-dev/allot/internal/snapshot"
 )
@@ -240,6 +243,9 @@ func (o *planOptions) read(
 			failed = append(failed, fmt.Errorf("%s: %s: %w", m.Source, what, err))
 			continue
 		case !snapshot.Decides(object):
+			if createsPods(object) {
+				notes = append(notes, what+": the pods that it creates are not part of the plan")
+			}
 			continue
 		}
 		if server.Namespaced(object) && object.GetNamespace() == "" {
@@ -248,6 +254,15 @@ func (o *planOptions) read(
 		c.Apply = append(c.Apply, forecast.Manifest{Source: m.Source.String() + ": " + what, Object: object, Patch: data})
 	}
 	return notes, errors.Join(failed...)
+}
+
+// createsPods reports whether an object is of a kind whose pods the forecast does not know.
+func createsPods(object client.Object) bool {
+	switch object.(type) {
+	case *batch.CronJob, *core.ReplicationController:
+		return true
+	}
+	return false
 }
 
 func writePlan(plan *forecast.Plan, w io.Writer, output string) error {

@@ -136,6 +136,19 @@ func (f *Informers) EndpointSlices() *Informer[*discoveryv1.EndpointSlice] {
 	return endpointSlices.cache(f)
 }
 
+var replicationControllers = kindOf[core.ReplicationController, core.ReplicationControllerList](
+	corev1.SchemeGroupVersion, "replicationcontrollers",
+)
+
+func (s *Set) ReplicationControllers(
+	namespace string,
+) Client[*core.ReplicationController, *core.ReplicationControllerList] {
+	return replicationControllers.client(s, namespace)
+}
+func (f *Informers) ReplicationControllers() *Informer[*core.ReplicationController] {
+	return replicationControllers.cache(f)
+}
+
 var deployments = kindOf[apps.Deployment, apps.DeploymentList](appsv1.SchemeGroupVersion, "deployments")
 
 func (s *Set) Deployments(namespace string) Client[*apps.Deployment, *apps.DeploymentList] {
@@ -180,6 +193,13 @@ func (s *Set) Jobs(namespace string) Client[*batch.Job, *batch.JobList] {
 	return jobs.client(s, namespace)
 }
 func (f *Informers) Jobs() *Informer[*batch.Job] { return jobs.cache(f) }
+
+var cronJobs = kindOf[batch.CronJob, batch.CronJobList](batchv1.SchemeGroupVersion, "cronjobs")
+
+func (s *Set) CronJobs(namespace string) Client[*batch.CronJob, *batch.CronJobList] {
+	return cronJobs.client(s, namespace)
+}
+func (f *Informers) CronJobs() *Informer[*batch.CronJob] { return cronJobs.cache(f) }
 
 var leases = kindOf[coordinationv1.Lease, coordinationv1.LeaseList](
 	coordinationv1.SchemeGroupVersion, "leases",

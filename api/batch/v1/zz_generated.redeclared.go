@@ -8,6 +8,32 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// CronJobSpec is upstream's CronJobSpec.
+type CronJobSpec struct {
+	Schedule                   string                     `json:"schedule" protobuf:"bytes,1,opt,name=schedule"`
+	TimeZone                   *string                    `json:"timeZone,omitempty" protobuf:"bytes,8,opt,name=timeZone"`
+	StartingDeadlineSeconds    *int64                     `json:"startingDeadlineSeconds,omitempty" protobuf:"varint,2,opt,name=startingDeadlineSeconds"`
+	ConcurrencyPolicy          upstream.ConcurrencyPolicy `json:"concurrencyPolicy,omitempty" protobuf:"bytes,3,opt,name=concurrencyPolicy,casttype=ConcurrencyPolicy"`
+	Suspend                    *bool                      `json:"suspend,omitempty" protobuf:"varint,4,opt,name=suspend"`
+	JobTemplate                JobTemplateSpec            `json:"jobTemplate" protobuf:"bytes,5,opt,name=jobTemplate"`
+	SuccessfulJobsHistoryLimit *int32                     `json:"successfulJobsHistoryLimit,omitempty" protobuf:"varint,6,opt,name=successfulJobsHistoryLimit"`
+	FailedJobsHistoryLimit     *int32                     `json:"failedJobsHistoryLimit,omitempty" protobuf:"varint,7,opt,name=failedJobsHistoryLimit"`
+}
+
+// Upstream returns the upstream type, without allot's additions. It shares memory with in.
+func (in *CronJobSpec) Upstream() upstream.CronJobSpec {
+	var out upstream.CronJobSpec
+	out.Schedule = in.Schedule
+	out.TimeZone = in.TimeZone
+	out.StartingDeadlineSeconds = in.StartingDeadlineSeconds
+	out.ConcurrencyPolicy = in.ConcurrencyPolicy
+	out.Suspend = in.Suspend
+	out.JobTemplate = in.JobTemplate.Upstream()
+	out.SuccessfulJobsHistoryLimit = in.SuccessfulJobsHistoryLimit
+	out.FailedJobsHistoryLimit = in.FailedJobsHistoryLimit
+	return out
+}
+
 // JobSpec is upstream's JobSpec with allot's additions.
 type JobSpec struct {
 	Parallelism             *int32                               `json:"parallelism,omitempty" protobuf:"varint,1,opt,name=parallelism"`
@@ -49,5 +75,19 @@ func (in *JobSpec) Upstream() upstream.JobSpec {
 	out.PodReplacementPolicy = in.PodReplacementPolicy
 	out.ManagedBy = in.ManagedBy
 	out.Scheduling = in.Scheduling
+	return out
+}
+
+// JobTemplateSpec is upstream's JobTemplateSpec.
+type JobTemplateSpec struct {
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+	Spec              JobSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
+}
+
+// Upstream returns the upstream type, without allot's additions. It shares memory with in.
+func (in *JobTemplateSpec) Upstream() upstream.JobTemplateSpec {
+	var out upstream.JobTemplateSpec
+	out.ObjectMeta = in.ObjectMeta
+	out.Spec = in.Spec.Upstream()
 	return out
 }

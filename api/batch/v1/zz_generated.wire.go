@@ -50,5 +50,57 @@ func (in *JobList) Reset() { *in = JobList{} }
 // OpenAPIModelName is the name of the OpenAPI definition.
 func (JobList) OpenAPIModelName() string { return "io.k8s.api.batch.v1.JobList" }
 
+// Size is the number of bytes that Marshal writes.
+func (in *CronJob) Size() int { return protobuf.Size(in) }
+
+// Marshal encodes in as protobuf.
+func (in *CronJob) Marshal() ([]byte, error) { return protobuf.Marshal(in) }
+
+// MarshalTo encodes in into the front of data and gives the number of bytes written.
+func (in *CronJob) MarshalTo(data []byte) (int, error) { return protobuf.MarshalTo(in, data) }
+
+// MarshalToSizedBuffer encodes in into the end of data and gives the number of bytes written.
+func (in *CronJob) MarshalToSizedBuffer(data []byte) (int, error) {
+	return protobuf.MarshalToSizedBuffer(in, data)
+}
+
+// Unmarshal decodes protobuf into in.
+func (in *CronJob) Unmarshal(data []byte) error { return protobuf.Unmarshal(data, in) }
+
+// Reset empties in.
+func (in *CronJob) Reset() { *in = CronJob{} }
+
+// OpenAPIModelName is the name of the OpenAPI definition.
+func (CronJob) OpenAPIModelName() string { return "io.k8s.api.batch.v1.CronJob" }
+
+// Size is the number of bytes that Marshal writes.
+func (in *CronJobList) Size() int { return protobuf.Size(in) }
+
+// Marshal encodes in as protobuf.
+func (in *CronJobList) Marshal() ([]byte, error) { return protobuf.Marshal(in) }
+
+// MarshalTo encodes in into the front of data and gives the number of bytes written.
+func (in *CronJobList) MarshalTo(data []byte) (int, error) { return protobuf.MarshalTo(in, data) }
+
+// MarshalToSizedBuffer encodes in into the end of data and gives the number of bytes written.
+func (in *CronJobList) MarshalToSizedBuffer(data []byte) (int, error) {
+	return protobuf.MarshalToSizedBuffer(in, data)
+}
+
+// Unmarshal decodes protobuf into in.
+func (in *CronJobList) Unmarshal(data []byte) error { return protobuf.Unmarshal(data, in) }
+
+// Reset empties in.
+func (in *CronJobList) Reset() { *in = CronJobList{} }
+
+// OpenAPIModelName is the name of the OpenAPI definition.
+func (CronJobList) OpenAPIModelName() string { return "io.k8s.api.batch.v1.CronJobList" }
+
 // OpenAPIModelName is the name of the OpenAPI definition.
 func (JobSpec) OpenAPIModelName() string { return "io.k8s.api.batch.v1.JobSpec" }
+
+// OpenAPIModelName is the name of the OpenAPI definition.
+func (JobTemplateSpec) OpenAPIModelName() string { return "io.k8s.api.batch.v1.JobTemplateSpec" }
+
+// OpenAPIModelName is the name of the OpenAPI definition.
+func (CronJobSpec) OpenAPIModelName() string { return "io.k8s.api.batch.v1.CronJobSpec" }

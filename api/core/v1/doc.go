@@ -11,6 +11,6 @@
 // +k8s:deepcopy-gen=package
 package v1
 
-//go:generate go run ../../internal/redeclare -from k8s.io/api/core/v1 PodSpec:ResourceClaims=PodResourceClaim PodTemplateSpec
-//go:generate go run ../../internal/wire -model io.k8s.api.core.v1 -kinds Pod,PodList -structs PodSpec,PodTemplateSpec
+//go:generate go run ../../internal/redeclare -from k8s.io/api/core/v1 PodSpec:ResourceClaims=PodResourceClaim PodTemplateSpec ReplicationControllerSpec
+//go:generate go run ../../internal/wire -model io.k8s.api.core.v1 -kinds Pod,PodList,PodTemplate,PodTemplateList,ReplicationController,ReplicationControllerList -structs PodSpec,PodTemplateSpec,ReplicationControllerSpec
 //go:generate go tool deepcopy-gen --output-file zz_generated.deepcopy.go .

@@ -121,3 +121,24 @@ func (in *PodTemplateSpec) Upstream() upstream.PodTemplateSpec {
 	out.Spec = in.Spec.Upstream()
 	return out
 }
+
+// ReplicationControllerSpec is upstream's ReplicationControllerSpec.
+type ReplicationControllerSpec struct {
+	Replicas        *int32            `json:"replicas,omitempty" protobuf:"varint,1,opt,name=replicas"`
+	MinReadySeconds int32             `json:"minReadySeconds,omitempty" protobuf:"varint,4,opt,name=minReadySeconds"`
+	Selector        map[string]string `json:"selector,omitempty" protobuf:"bytes,2,rep,name=selector"`
+	Template        *PodTemplateSpec  `json:"template,omitempty" protobuf:"bytes,3,opt,name=template"`
+}
+
+// Upstream returns the upstream type, without allot's additions. It shares memory with in.
+func (in *ReplicationControllerSpec) Upstream() upstream.ReplicationControllerSpec {
+	var out upstream.ReplicationControllerSpec
+	out.Replicas = in.Replicas
+	out.MinReadySeconds = in.MinReadySeconds
+	out.Selector = in.Selector
+	if in.Template != nil {
+		v := in.Template.Upstream()
+		out.Template = &v
+	}
+	return out
+}

@@ -50,8 +50,115 @@ func (in *PodList) Reset() { *in = PodList{} }
 // OpenAPIModelName is the name of the OpenAPI definition.
 func (PodList) OpenAPIModelName() string { return "io.k8s.api.core.v1.PodList" }
 
+// Size is the number of bytes that Marshal writes.
+func (in *PodTemplate) Size() int { return protobuf.Size(in) }
+
+// Marshal encodes in as protobuf.
+func (in *PodTemplate) Marshal() ([]byte, error) { return protobuf.Marshal(in) }
+
+// MarshalTo encodes in into the front of data and gives the number of bytes written.
+func (in *PodTemplate) MarshalTo(data []byte) (int, error) { return protobuf.MarshalTo(in, data) }
+
+// MarshalToSizedBuffer encodes in into the end of data and gives the number of bytes written.
+func (in *PodTemplate) MarshalToSizedBuffer(data []byte) (int, error) {
+	return protobuf.MarshalToSizedBuffer(in, data)
+}
+
+// Unmarshal decodes protobuf into in.
+func (in *PodTemplate) Unmarshal(data []byte) error { return protobuf.Unmarshal(data, in) }
+
+// Reset empties in.
+func (in *PodTemplate) Reset() { *in = PodTemplate{} }
+
+// OpenAPIModelName is the name of the OpenAPI definition.
+func (PodTemplate) OpenAPIModelName() string { return "io.k8s.api.core.v1.PodTemplate" }
+
+// Size is the number of bytes that Marshal writes.
+func (in *PodTemplateList) Size() int { return protobuf.Size(in) }
+
+// Marshal encodes in as protobuf.
+func (in *PodTemplateList) Marshal() ([]byte, error) { return protobuf.Marshal(in) }
+
+// MarshalTo encodes in into the front of data and gives the number of bytes written.
+func (in *PodTemplateList) MarshalTo(data []byte) (int, error) { return protobuf.MarshalTo(in, data) }
+
+// MarshalToSizedBuffer encodes in into the end of data and gives the number of bytes written.
+func (in *PodTemplateList) MarshalToSizedBuffer(data []byte) (int, error) {
+	return protobuf.MarshalToSizedBuffer(in, data)
+}
+
+// Unmarshal decodes protobuf into in.
+func (in *PodTemplateList) Unmarshal(data []byte) error { return protobuf.Unmarshal(data, in) }
+
+// Reset empties in.
+func (in *PodTemplateList) Reset() { *in = PodTemplateList{} }
+
+// OpenAPIModelName is the name of the OpenAPI definition.
+func (PodTemplateList) OpenAPIModelName() string { return "io.k8s.api.core.v1.PodTemplateList" }
+
+// Size is the number of bytes that Marshal writes.
+func (in *ReplicationController) Size() int { return protobuf.Size(in) }
+
+// Marshal encodes in as protobuf.
+func (in *ReplicationController) Marshal() ([]byte, error) { return protobuf.Marshal(in) }
+
+// MarshalTo encodes in into the front of data and gives the number of bytes written.
+func (in *ReplicationController) MarshalTo(data []byte) (int, error) {
+	return protobuf.MarshalTo(in, data)
+}
+
+// MarshalToSizedBuffer encodes in into the end of data and gives the number of bytes written.
+func (in *ReplicationController) MarshalToSizedBuffer(data []byte) (int, error) {
+	return protobuf.MarshalToSizedBuffer(in, data)
+}
+
+// Unmarshal decodes protobuf into in.
+func (in *ReplicationController) Unmarshal(data []byte) error { return protobuf.Unmarshal(data, in) }
+
+// Reset empties in.
+func (in *ReplicationController) Reset() { *in = ReplicationController{} }
+
+// OpenAPIModelName is the name of the OpenAPI definition.
+func (ReplicationController) OpenAPIModelName() string {
+	return "io.k8s.api.core.v1.ReplicationController"
+}
+
+// Size is the number of bytes that Marshal writes.
+func (in *ReplicationControllerList) Size() int { return protobuf.Size(in) }
+
+// Marshal encodes in as protobuf.
+func (in *ReplicationControllerList) Marshal() ([]byte, error) { return protobuf.Marshal(in) }
+
+// MarshalTo encodes in into the front of data and gives the number of bytes written.
+func (in *ReplicationControllerList) MarshalTo(data []byte) (int, error) {
+	return protobuf.MarshalTo(in, data)
+}
+
+// MarshalToSizedBuffer encodes in into the end of data and gives the number of bytes written.
+func (in *ReplicationControllerList) MarshalToSizedBuffer(data []byte) (int, error) {
+	return protobuf.MarshalToSizedBuffer(in, data)
+}
+
+// Unmarshal decodes protobuf into in.
+func (in *ReplicationControllerList) Unmarshal(data []byte) error {
+	return protobuf.Unmarshal(data, in)
+}
+
+// Reset empties in.
+func (in *ReplicationControllerList) Reset() { *in = ReplicationControllerList{} }
+
+// OpenAPIModelName is the name of the OpenAPI definition.
+func (ReplicationControllerList) OpenAPIModelName() string {
+	return "io.k8s.api.core.v1.ReplicationControllerList"
+}
+
 // OpenAPIModelName is the name of the OpenAPI definition.
 func (PodSpec) OpenAPIModelName() string { return "io.k8s.api.core.v1.PodSpec" }
 
 // OpenAPIModelName is the name of the OpenAPI definition.
 func (PodTemplateSpec) OpenAPIModelName() string { return "io.k8s.api.core.v1.PodTemplateSpec" }
+
+// OpenAPIModelName is the name of the OpenAPI definition.
+func (ReplicationControllerSpec) OpenAPIModelName() string {
+	return "io.k8s.api.core.v1.ReplicationControllerSpec"
+}

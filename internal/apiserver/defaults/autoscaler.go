@@ -1,6 +1,7 @@
 package defaults
 
 import (
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -41,4 +42,10 @@ func scalingRules(field **autoscalingv2.HPAScalingRules, policies ...autoscaling
 	if (*field).Policies == nil {
 		(*field).Policies = policies
 	}
+}
+
+// HorizontalPodAutoscalerV1 sets the lowest number of replicas. The conversion to v2 sets a metric,
+// because it knows those that v1 has in annotations.
+func HorizontalPodAutoscalerV1(a *autoscalingv1.HorizontalPodAutoscaler) {
+	orNew(&a.Spec.MinReplicas, 1)
 }

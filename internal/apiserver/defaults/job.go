@@ -31,13 +31,32 @@ func Job(job *batch.Job) {
 	orNew(&spec.ManualSelector, false)
 	if spec.PodFailurePolicy != nil {
 		orNew(&spec.PodReplacementPolicy, batchv1.Failed)
-		for i := range spec.PodFailurePolicy.Rules {
-			patterns := spec.PodFailurePolicy.Rules[i].OnPodConditions
-			for j := range patterns {
-				orElse(&patterns[j].Status, corev1.ConditionTrue)
-			}
-		}
 	}
 	orNew(&spec.PodReplacementPolicy, batchv1.TerminatingOrFailed)
+	podFailurePolicy(spec.PodFailurePolicy)
 	podSpec(&spec.Template.Spec)
+}
+
+// CronJob sets the concurrency policy and the limits of the history. Of its Jobs, only the parts
+// are completed that a Job has in lists and in its pod template; the Jobs get the rest.
+func CronJob(c *batch.CronJob) {
+	spec := &c.Spec
+	orElse(&spec.ConcurrencyPolicy, batchv1.AllowConcurrent)
+	orNew(&spec.Suspend, false)
+	orNew(&spec.SuccessfulJobsHistoryLimit, 3)
+	orNew(&spec.FailedJobsHistoryLimit, 1)
+	podFailurePolicy(spec.JobTemplate.Spec.PodFailurePolicy)
+	podSpec(&spec.JobTemplate.Spec.Template.Spec)
+}
+
+func podFailurePolicy(policy *batchv1.PodFailurePolicy) {
+	if policy == nil {
+		return
+	}
+	for i := range policy.Rules {
+		patterns := policy.Rules[i].OnPodConditions
+		for j := range patterns {
+			orElse(&patterns[j].Status, corev1.ConditionTrue)
+		}
+	}
 }

@@ -58,6 +58,8 @@ func rulesOf(obj runtime.Object) []rule {
 		switch o := obj.(type) {
 		case *batch.Job:
 			rules = append(rules, rule{features.GenericWorkload, func() { o.Spec.Scheduling = nil }})
+		case *batch.CronJob:
+			rules = append(rules, rule{features.GenericWorkload, func() { o.Spec.JobTemplate.Spec.Scheduling = nil }})
 		case *core.Pod:
 			rules = append(rules,
 				rule{features.NodeAllocatableResources, func() { o.Status.NodeAllocatableResourceClaimStatuses = nil }},
@@ -157,13 +159,20 @@ func podUses(path *field.Path, list []core.PodResourceClaim) []use {
 	return out
 }
 
-// jobUses returns the claims of the PodGroup that is created for a Job.
+// jobUses returns the claims of the PodGroup that is created for a Job, or for those of a CronJob.
 func jobUses(obj runtime.Object) []use {
-	job, ok := obj.(*batch.Job)
-	if !ok || job.Spec.Scheduling == nil || len(job.Spec.Scheduling.ResourceClaims) == 0 {
+	var spec *batch.JobSpec
+	path := field.NewPath("spec")
+	switch o := obj.(type) {
+	case *batch.Job:
+		spec = &o.Spec
+	case *batch.CronJob:
+		spec, path = &o.Spec.JobTemplate.Spec, path.Child("jobTemplate", "spec")
+	}
+	if spec == nil || spec.Scheduling == nil || len(spec.Scheduling.ResourceClaims) == 0 {
 		return nil
 	}
-	return []use{{features.WorkloadClaims, field.NewPath("spec", "scheduling", "resourceClaims")}}
+	return []use{{features.WorkloadClaims, path.Child("scheduling", "resourceClaims")}}
 }
 
 func groupUses(path *field.Path, list []scheduling.PodGroupResourceClaim) []use {
@@ -185,6 +194,12 @@ func podSpec(obj runtime.Object) (*core.PodSpec, *field.Path) {
 	switch o := obj.(type) {
 	case *core.Pod:
 		return &o.Spec, field.NewPath("spec")
+	case *core.PodTemplate:
+		return &o.Template.Spec, field.NewPath("template", "spec")
+	case *core.ReplicationController:
+		if o.Spec.Template != nil {
+			return &o.Spec.Template.Spec, template
+		}
 	case *apps.Deployment:
 		return &o.Spec.Template.Spec, template
 	case *apps.ReplicaSet:
@@ -195,6 +210,8 @@ func podSpec(obj runtime.Object) (*core.PodSpec, *field.Path) {
 		return &o.Spec.Template.Spec, template
 	case *batch.Job:
 		return &o.Spec.Template.Spec, template
+	case *batch.CronJob:
+		return &o.Spec.JobTemplate.Spec.Template.Spec, field.NewPath("spec", "jobTemplate", "spec", "template", "spec")
 	}
 	return nil, nil
 }

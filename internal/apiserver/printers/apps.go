@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
+	core "github.com/allot-dev/allot/api/core/v1"
 )
 
 // Deployment returns the printer of Deployments.
@@ -136,5 +137,40 @@ func ControllerRevision() Printer {
 			controller = kind + "/" + ref.Name
 		}
 		return []any{r.Name, controller, r.Revision, age(r.CreationTimestamp, now)}
+	})
+}
+
+// ReplicationController returns the printer of ReplicationControllers.
+func ReplicationController() Printer {
+	spec, status := corev1.ReplicationControllerSpec{}, corev1.ReplicationControllerStatus{}
+	return of(append([]metav1.TableColumnDefinition{
+		nameColumn(),
+		column("Desired", "integer", spec, "replicas"),
+		column("Current", "integer", status, "replicas"),
+		column("Ready", "integer", status, "readyReplicas"),
+		ageColumn(),
+	}, templateColumns(column("Selector", "string", spec, "selector"))...),
+		func(r *core.ReplicationController, now time.Time) []any {
+			var names, images string
+			if t := r.Spec.Template; t != nil {
+				names, images = containers(t.Spec.Containers)
+			}
+			return []any{
+				r.Name, int64(ptr.Deref(r.Spec.Replicas, 0)), int64(r.Status.Replicas), int64(r.Status.ReadyReplicas),
+				age(r.CreationTimestamp, now), names, images, labels.FormatLabels(r.Spec.Selector),
+			}
+		})
+}
+
+// PodTemplate returns the printer of PodTemplates.
+func PodTemplate() Printer {
+	return of([]metav1.TableColumnDefinition{
+		nameColumn(),
+		computed("Containers", "string", "The names of the template's containers."),
+		computed("Images", "string", "The images of the template's containers."),
+		computed("Pod Labels", "string", "The labels of the template."),
+	}, func(t *core.PodTemplate, _ time.Time) []any {
+		names, images := containers(t.Template.Spec.Containers)
+		return []any{t.Name, names, images, labels.FormatLabels(t.Template.Labels)}
 	})
 }

@@ -81,3 +81,33 @@ func jobDuration(s *batchv1.JobStatus, now time.Time) string {
 		return duration.HumanDuration(s.CompletionTime.Sub(s.StartTime.Time))
 	}
 }
+
+// CronJob returns the printer of CronJobs.
+func CronJob() Printer {
+	spec, status := batchv1.CronJobSpec{}, batchv1.CronJobStatus{}
+	return of(append([]metav1.TableColumnDefinition{
+		nameColumn(),
+		column("Schedule", "string", spec, "schedule"),
+		column("Timezone", "string", spec, "timeZone"),
+		column("Suspend", "boolean", spec, "suspend"),
+		column("Active", "integer", status, "active"),
+		column("Last Schedule", "string", status, "lastScheduleTime"),
+		ageColumn(),
+	}, templateColumns(column("Selector", "string", batchv1.JobSpec{}, "selector"))...),
+		func(c *batch.CronJob, now time.Time) []any {
+			job := &c.Spec.JobTemplate.Spec
+			names, images := containers(job.Template.Spec.Containers)
+			last, suspend := "<none>", unset
+			if at := c.Status.LastScheduleTime; at != nil {
+				last = age(*at, now)
+			}
+			if s := c.Spec.Suspend; s != nil {
+				suspend = map[bool]string{true: "True", false: "False"}[*s]
+			}
+			return []any{
+				c.Name, c.Spec.Schedule, ptr.Deref(c.Spec.TimeZone, "<none>"), suspend,
+				int64(len(c.Status.Active)), last, age(c.CreationTimestamp, now),
+				names, images, metav1.FormatLabelSelector(job.Selector),
+			}
+		})
+}

@@ -122,27 +122,31 @@ const (
 func jobWarnings(j, old *batch.Job) []string {
 	var out []string
 	if old == nil {
-		if faults := utilvalidation.IsDNS1123Label(j.Name); len(faults) > 0 {
-			out = append(
-				out,
-				"metadata.name: the names and host names of the pods start with it, for which a DNS label is better: "+strings.Join(
-					faults, ", ",
-				),
-			)
-		}
+		out = hostNameWarnings(j.Name)
 	} else if j.Generation == old.Generation {
 		return nil
 	}
-	indexed := ptr.Deref(j.Spec.CompletionMode, batchv1.NonIndexedCompletion) == batchv1.IndexedCompletion
-	if indexed && ptr.Deref(j.Spec.Completions, 0) > manyCompletions && ptr.Deref(j.Spec.Parallelism, 0) > manyAtOnce {
-		out = append(
-			out,
-			fmt.Sprintf(
-				"spec: with more than %d completions and a parallelism of more than %d, the indexes in the status may become too many to store",
-				manyCompletions,
-				manyAtOnce,
-			),
-		)
+	return append(out, indexWarnings("spec", &j.Spec)...)
+}
+
+// hostNameWarnings returns warnings for the name of a Job or CronJob.
+func hostNameWarnings(name string) []string {
+	faults := utilvalidation.IsDNS1123Label(name)
+	if len(faults) == 0 {
+		return nil
 	}
-	return out
+	return []string{
+		"metadata.name: the names and host names of the pods start with it, for which a DNS label is better: " +
+			strings.Join(faults, ", "),
+	}
+}
+
+// indexWarnings returns warnings for the spec of a Job.
+func indexWarnings(path string, spec *batch.JobSpec) []string {
+	indexed := ptr.Deref(spec.CompletionMode, batchv1.NonIndexedCompletion) == batchv1.IndexedCompletion
+	if !indexed || ptr.Deref(spec.Completions, 0) <= manyCompletions || ptr.Deref(spec.Parallelism, 0) <= manyAtOnce {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: with more than %d completions and a parallelism of more than %d, the indexes in "+
+		"the status may become too many to store", path, manyCompletions, manyAtOnce)}
 }

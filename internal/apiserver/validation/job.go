@@ -39,6 +39,7 @@ func ValidateJob(job *batch.Job) field.ErrorList {
 		metadata(&job.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain),
 		generatedSelector(job),
 		jobSpec(field.NewPath("spec"), &job.Spec, nil),
+		jobSelector(field.NewPath("spec"), &job.Spec),
 		hostNamesOfIndexes(job),
 	)
 }
@@ -51,6 +52,8 @@ func ValidateJobUpdate(job, old *batch.Job) field.ErrorList {
 	return join(
 		metadataUpdate(&job.ObjectMeta, &old.ObjectMeta),
 		jobSpec(path, now, before),
+		jobSelector(path, now),
+		jobPolicyUpdate(path.Child("scheduling", "schedulingPolicy"), now.Scheduling, before.Scheduling),
 		completionsUpdate(path.Child("completions"), now, before),
 		same(path.Child("selector"), now.Selector, before.Selector),
 		jobTemplateUpdate(path.Child("template"), job, old),
@@ -63,6 +66,8 @@ func ValidateJobUpdate(job, old *batch.Job) field.ErrorList {
 	)
 }
 
+// jobSpec checks the spec of a Job or of the Jobs of a CronJob, without the selector. old is nil if
+// it is new.
 func jobSpec(path *field.Path, spec, old *batch.JobSpec) field.ErrorList {
 	var errs field.ErrorList
 	for _, n := range []struct {
@@ -173,7 +178,6 @@ func jobTemplate(path *field.Path, spec *batch.JobSpec) field.ErrorList {
 		podAnnotations(at.Child("metadata", "annotations"), spec.Template.Annotations, &spec.Template.Spec),
 		forbidden(at.Child("spec"), "may not be set in a pod template",
 			member{"ephemeralContainers", len(template.Spec.EphemeralContainers) > 0}),
-		jobSelector(path, spec),
 	)
 	restart := at.Child("spec", "restartPolicy")
 	switch policy := template.Spec.RestartPolicy; {

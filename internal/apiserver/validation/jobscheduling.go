@@ -12,8 +12,9 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// jobScheduling checks the scheduling configuration of a Job. Only gang.minCount may change,
-// because the Workload and the PodGroup created from it are immutable otherwise.
+// jobScheduling checks the scheduling configuration of a Job, or of the Jobs of a CronJob. Only
+// gang.minCount may change, because the Workload and the PodGroup created from it are immutable
+// otherwise.
 func jobScheduling(path *field.Path, spec, old *batch.JobSpec) field.ErrorList {
 	now := spec.Scheduling
 	var errs field.ErrorList
@@ -59,11 +60,19 @@ func jobPolicy(path *field.Path, scheduling, before *batchv1.JobSchedulingConfig
 	if before != nil {
 		old = before.SchedulingPolicy
 	}
-	errs := declared(schedulingv1alpha3.Validate_WorkloadPodGroupSchedulingPolicy, path, now, old)
-	if old != nil && (old.Basic != nil) != (now.Basic != nil) {
-		errs = append(errs, field.Invalid(path, nil, "may not change between `basic` and `gang`"))
+	return declared(schedulingv1alpha3.Validate_WorkloadPodGroupSchedulingPolicy, path, now, old)
+}
+
+// jobPolicyUpdate checks that the policy of a Job stays of one kind. That of the Jobs of a CronJob
+// may change.
+func jobPolicyUpdate(path *field.Path, now, before *batchv1.JobSchedulingConfiguration) field.ErrorList {
+	if now == nil || before == nil || now.SchedulingPolicy == nil || before.SchedulingPolicy == nil {
+		return nil
 	}
-	return errs
+	if (before.SchedulingPolicy.Basic != nil) != (now.SchedulingPolicy.Basic != nil) {
+		return one(field.Invalid(path, nil, "may not change between `basic` and `gang`"))
+	}
+	return nil
 }
 
 // schedulingBlocks checks that the other parts do not change.

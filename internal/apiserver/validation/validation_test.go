@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
@@ -245,6 +246,10 @@ func decode(t *testing.T, scheme *runtime.Scheme, content []byte) runtime.Object
 		t.Fatal(err)
 	}
 	scheme.Default(obj)
-	obj.GetObjectKind().SetGroupVersionKind(*gvk)
-	return obj
+	stored, err := scheme.ConvertToVersion(obj, schema.GroupVersion{Group: gvk.Group, Version: runtime.APIVersionInternal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored.GetObjectKind().SetGroupVersionKind(*gvk)
+	return stored
 }

@@ -2,9 +2,10 @@ package replicaset
 
 import (
 	"context"
-	"errors"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
@@ -19,29 +20,37 @@ import (
 // New returns the controller of the ReplicaSets in inf's caches. It must be called before inf is
 // started.
 func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*Controller, error) {
-	pods, sets := inf.Pods(), inf.ReplicaSets()
-	if err := errors.Join(
-		pods.AddIndex(ownership.Index, ownership.Keys[*core.Pod]),
-		sets.AddIndex(ownership.Index, ownership.Keys[*apps.ReplicaSet]),
-	); err != nil {
+	sets := inf.ReplicaSets()
+	if err := sets.AddIndex(ownership.Index, ownership.Keys[*apps.ReplicaSet]); err != nil {
 		return nil, err
 	}
-	api := server{set}
-	clock := clock.RealClock{}
-	c := &Controller{
-		pods: workload.NewPods(pods, podserver.New(set), events, clock).Follow(
-			pods.Reached,
-		), sets: sets, writeSet: api, events: events,
-		clock: clock,
+	source := Source{Kind: appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), Sets: sets, Writer: server{set}}
+	c, err := Of(source, set, inf, events)
+	if err != nil {
+		return nil, err
 	}
-	runner := reconciler.New("replicaset", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})
-	c.queue, c.run = runner, runner.Run
-	pods.OnChange(c.onPod)
-	sets.OnChange(c.onSet)
+	sets.OnChange(c.OnSet)
 	return c, nil
 }
 
-// server implements the writer with a client.Set.
+// Of returns the controller of a source, whose pods are in inf's cache. It must be called before
+// inf is started. OnSet must be called for each change of the source.
+func Of(source Source, set *client.Set, inf *client.Informers, events reconciler.Recorder) (*Controller, error) {
+	pods := inf.Pods()
+	if err := pods.AddIndex(ownership.Index, ownership.Keys[*core.Pod]); err != nil {
+		return nil, err
+	}
+	now := clock.RealClock{}
+	var c *Controller
+	reconcile := func(ctx context.Context, key types.NamespacedName) error { return c.Reconcile(ctx, key) }
+	runner := reconciler.New(source.name(), reconcile, reconciler.Options{Ready: inf.WaitForSync})
+	c = NewController(source, workload.NewPods(pods, podserver.New(set), events, now).Follow(pods.Reached), now, runner)
+	c.run = runner.Run
+	pods.OnChange(c.OnPod)
+	return c, nil
+}
+
+// server implements the Writer with a client.Set.
 type server struct{ set *client.Set }
 
 func (s server) LiveReplicaSet(ctx context.Context, namespace, name string) (*apps.ReplicaSet, error) {

@@ -3,12 +3,14 @@ package replicaset
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
@@ -20,8 +22,6 @@ import (
 	"github.com/allot-dev/allot/internal/controller/workload"
 )
 
-var kind = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
-
 const (
 	// burst limits the pods that one pass creates or deletes.
 	burst = 500
@@ -30,28 +30,46 @@ const (
 	gatherWindow = 20 * time.Millisecond
 )
 
-// setCache is the cache of ReplicaSets. It must have ownership.Index.
-type setCache interface {
+// Cache is the cache of ReplicaSets. It must have ownership.Index.
+type Cache interface {
 	Get(namespace, name string) (*apps.ReplicaSet, bool)
 	ByIndex(index, key string) []*apps.ReplicaSet
 	InNamespace(namespace string) []*apps.ReplicaSet
 }
 
-// setWriter reads ReplicaSets from the API and writes their status.
-type setWriter interface {
+// Writer reads ReplicaSets from the API and writes their status.
+type Writer interface {
 	LiveReplicaSet(ctx context.Context, namespace, name string) (*apps.ReplicaSet, error)
 	UpdateReplicaSetStatus(ctx context.Context, rs *apps.ReplicaSet) error
 }
 
-// Controller reconciles all ReplicaSets.
+// Source is where ReplicaSets are from: their own kind, or another one that is seen as ReplicaSets.
+type Source struct {
+	Kind   schema.GroupVersionKind
+	Sets   Cache
+	Writer Writer
+	// WithoutTerminating means that the kind has no status.terminatingReplicas.
+	WithoutTerminating bool
+}
+
+// name returns the name of the kind in errors and in the log.
+func (s Source) name() string { return strings.ToLower(s.Kind.Kind) }
+
+// Controller reconciles all ReplicaSets of a source.
 type Controller struct {
-	pods     *workload.Pods
-	sets     setCache
-	writeSet setWriter
-	events   reconciler.Recorder
-	clock    clock.PassiveClock
-	queue    reconciler.Queue[types.NamespacedName]
-	run      func(context.Context) error
+	Source
+	pods  *workload.Pods
+	clock clock.PassiveClock
+	queue reconciler.Queue[types.NamespacedName]
+	run   func(context.Context) error
+}
+
+// NewController returns a Controller that does not run by itself: Reconcile is called for the keys
+// of the queue. OnSet and OnPod must be called for each change.
+func NewController(
+	source Source, pods *workload.Pods, clock clock.PassiveClock, queue reconciler.Queue[types.NamespacedName],
+) *Controller {
+	return &Controller{Source: source, pods: pods, clock: clock, queue: queue}
 }
 
 // Run reconciles until ctx is done.
@@ -61,7 +79,7 @@ func (c *Controller) Run(ctx context.Context) error {
 
 // Reconcile brings the pods and the status of one ReplicaSet to the desired state.
 func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) error {
-	rs, ok := c.sets.Get(key.Namespace, key.Name)
+	rs, ok := c.Sets.Get(key.Namespace, key.Name)
 	if !ok {
 		return nil
 	}
@@ -71,7 +89,7 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 	}
 	settled, wait, err := c.pods.Settled(ctx, rs, selector)
 	if err != nil {
-		return fmt.Errorf("replicaset %s: %w", key, err)
+		return fmt.Errorf("%s %s: %w", c.name(), key, err)
 	}
 	claimed, err := c.claim(ctx, rs, selector)
 	if err != nil {
@@ -92,7 +110,7 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 		c.queue.AddAfter(key, left)
 	}
 	if failure != nil {
-		return fmt.Errorf("replicaset %s: %w", key, failure)
+		return fmt.Errorf("%s %s: %w", c.name(), key, failure)
 	}
 	return nil
 }
@@ -101,24 +119,27 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 // pods are neither adopted nor released.
 func (c *Controller) claim(ctx context.Context, rs *apps.ReplicaSet, selector labels.Selector) ([]*core.Pod, error) {
 	claimer := ownership.Claimer[*apps.ReplicaSet, *core.Pod]{
-		Kind: kind, Cache: c.pods, Live: c.writeSet.LiveReplicaSet, Patch: c.pods.Patch,
+		Kind: c.Kind, Cache: c.pods, Live: c.Writer.LiveReplicaSet, Patch: c.pods.Patch,
 		Keep: func(pod *core.Pod) bool { return !replica.Active(pod) },
 	}
 	claimed, err := claimer.Claim(ctx, rs, selector)
 	if err != nil {
-		return nil, fmt.Errorf("replicaset %s/%s: pods: %w", rs.Namespace, rs.Name, err)
+		return nil, fmt.Errorf("%s %s/%s: pods: %w", c.name(), rs.Namespace, rs.Name, err)
 	}
 	return claimed, nil
 }
 
 func (c *Controller) writeStatus(ctx context.Context, rs *apps.ReplicaSet, status appsv1.ReplicaSetStatus) error {
+	if c.WithoutTerminating {
+		status.TerminatingReplicas = nil
+	}
 	if sameStatus(rs.Status, status) {
 		return nil
 	}
 	updated := *rs // other fields of the cached object are shared and only read
 	updated.Status = status
-	if err := c.writeSet.UpdateReplicaSetStatus(ctx, &updated); err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("replicaset %s/%s: status: %w", rs.Namespace, rs.Name, err)
+	if err := c.Writer.UpdateReplicaSetStatus(ctx, &updated); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("%s %s/%s: status: %w", c.name(), rs.Namespace, rs.Name, err)
 	}
 	return nil
 }

@@ -2,6 +2,9 @@
 // orphans, releases pods that no longer match, creates missing pods, deletes surplus pods, and
 // reports the counts in the status.
 //
+// A Source can also show objects of another kind as ReplicaSets: package replicationcontroller
+// does.
+//
 // It decides which pods count (Sort), how many are created and which are deleted (Decide), in which
 // order (ByDeletionPreference), and the status (Status). These are pure functions. The Controller
 // reads from caches, decides, and writes.

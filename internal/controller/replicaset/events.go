@@ -10,8 +10,8 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// onSet handles a change in the cache of ReplicaSets.
-func (c *Controller) onSet(before, after *apps.ReplicaSet) {
+// OnSet handles a change in the cache of ReplicaSets.
+func (c *Controller) OnSet(before, after *apps.ReplicaSet) {
 	if after != nil {
 		c.queue.Add(reconciler.KeyOf(after))
 	}
@@ -20,12 +20,12 @@ func (c *Controller) onSet(before, after *apps.ReplicaSet) {
 	}
 }
 
-// onPod handles a change in the cache of pods. It is called in the order of events, which
+// OnPod handles a change in the cache of pods. It is called in the order of events, which
 // expectations require.
-func (c *Controller) onPod(before, after *core.Pod) {
+func (c *Controller) OnPod(before, after *core.Pod) {
 	c.pods.Observe(before, after)
 	watch := ownership.Watch[*apps.ReplicaSet, *core.Pod]{
-		Kind: kind, InNamespace: c.sets.InNamespace,
+		Kind: c.Kind, InNamespace: c.Sets.InNamespace,
 		SelectorOf: func(rs *apps.ReplicaSet) *metav1.LabelSelector { return rs.Spec.Selector },
 		Ask:        func(key types.NamespacedName) { c.queue.AddAfter(key, gatherWindow) },
 	}

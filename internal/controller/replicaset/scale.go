@@ -17,7 +17,7 @@ func (c *Controller) scale(ctx context.Context, rs *apps.ReplicaSet, active []*c
 	plan := Decide(rs, active, c.related(rs), burst, c.clock.Now())
 	if plan.Create > 0 {
 		return batch.SlowStart(plan.Create, func(int) error {
-			_, err := c.pods.Create(ctx, rs, replica.New(rs, kind, &rs.Spec.Template))
+			_, err := c.pods.Create(ctx, rs, replica.New(rs, c.Kind, &rs.Spec.Template))
 			return err
 		})
 	}
@@ -31,7 +31,7 @@ func (c *Controller) related(rs *apps.ReplicaSet) []*core.Pod {
 		return c.pods.ByIndex(ownership.Index, string(rs.UID))
 	}
 	var related []*core.Pod
-	for _, sibling := range c.sets.ByIndex(ownership.Index, string(owner.UID)) {
+	for _, sibling := range c.Sets.ByIndex(ownership.Index, string(owner.UID)) {
 		related = append(related, c.pods.ByIndex(ownership.Index, string(sibling.UID))...)
 	}
 	return related

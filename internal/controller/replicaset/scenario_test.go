@@ -22,7 +22,10 @@ import (
 	"github.com/allot-dev/allot/internal/controller/controllertest"
 )
 
-var kindResource = appsv1.Resource("replicasets")
+var (
+	kind         = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
+	kindResource = appsv1.Resource("replicasets")
+)
 
 // The scenarios in testdata have these verbs:
 //

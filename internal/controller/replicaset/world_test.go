@@ -60,11 +60,8 @@ func newWorld() *world {
 		refuse: map[string]error{}, queued: map[string]bool{}, version: 100,
 	}
 	w.wire = controllertest.NewWire(w)
-	c := &Controller{
-		pods: workload.NewPods(w.cache.pods, w.wire, w, w.now), sets: w.cache.sets, writeSet: w, events: w, clock: w.now,
-	}
-	c.queue = w
-	w.Controller = c
+	w.Controller = NewController(Source{Kind: kind, Sets: w.cache.sets, Writer: w},
+		workload.NewPods(w.cache.pods, w.wire, w, w.now), w.now, w)
 	return w
 }
 
@@ -206,11 +203,11 @@ func (w *world) AddAfter(key types.NamespacedName, d time.Duration) {
 
 // sync brings the cache up to the server and delivers the events.
 func (w *world) sync() {
-	w.cache.sets.Follow(w.server.sets, w.onSet)
+	w.cache.sets.Follow(w.server.sets, w.OnSet)
 	w.syncPods()
 }
 
-func (w *world) syncPods() { w.cache.pods.Follow(w.server.pods, w.onPod) }
+func (w *world) syncPods() { w.cache.pods.Follow(w.server.pods, w.OnPod) }
 
 // flush returns the collected lines; parallel writes of one kind come in any order and
 // are sorted.

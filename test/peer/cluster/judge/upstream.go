@@ -29,6 +29,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/apps/replicaset"
 	"k8s.io/kubernetes/pkg/registry/apps/statefulset"
 	"k8s.io/kubernetes/pkg/registry/autoscaling/horizontalpodautoscaler"
+	"k8s.io/kubernetes/pkg/registry/batch/cronjob"
 	"k8s.io/kubernetes/pkg/registry/batch/job"
 	"k8s.io/kubernetes/pkg/registry/coordination/lease"
 	"k8s.io/kubernetes/pkg/registry/core/configmap"
@@ -40,6 +41,8 @@ import (
 	"k8s.io/kubernetes/pkg/registry/core/persistentvolume"
 	"k8s.io/kubernetes/pkg/registry/core/persistentvolumeclaim"
 	"k8s.io/kubernetes/pkg/registry/core/pod"
+	"k8s.io/kubernetes/pkg/registry/core/podtemplate"
+	"k8s.io/kubernetes/pkg/registry/core/replicationcontroller"
 	"k8s.io/kubernetes/pkg/registry/core/resourcequota"
 	"k8s.io/kubernetes/pkg/registry/core/secret"
 	"k8s.io/kubernetes/pkg/registry/core/service"
@@ -131,7 +134,11 @@ func Upstream() (*Server, error) {
 			persistentvolumeclaim.Strategy,
 			persistentvolumeclaim.StatusStrategy,
 		},
-		{Resource: "pods"}:           {pod.Strategy, pod.Strategy, pod.StatusStrategy},
+		{Resource: "pods"}:         {pod.Strategy, pod.Strategy, pod.StatusStrategy},
+		{Resource: "podtemplates"}: {podtemplate.Strategy, podtemplate.Strategy, nil},
+		{Resource: "replicationcontrollers"}: {
+			replicationcontroller.Strategy, replicationcontroller.Strategy, replicationcontroller.StatusStrategy,
+		},
 		{Resource: "resourcequotas"}: {resourcequota.Strategy, resourcequota.Strategy, resourcequota.StatusStrategy},
 		{Resource: "secrets"}:        {secret.Strategy, secret.Strategy, nil},
 		{Resource: "services"}: {
@@ -190,6 +197,7 @@ func Upstream() (*Server, error) {
 		{Group: "autoscaling", Resource: "horizontalpodautoscalers"}: {
 			horizontalpodautoscaler.Strategy, horizontalpodautoscaler.Strategy, horizontalpodautoscaler.StatusStrategy,
 		},
+		{Group: "batch", Resource: "cronjobs"}:                  {cronjob.Strategy, cronjob.Strategy, cronjob.StatusStrategy},
 		{Group: "batch", Resource: "jobs"}:                      {job.Strategy, job.Strategy, job.StatusStrategy},
 		{Group: "coordination.k8s.io", Resource: "leases"}:      {lease.Strategy, lease.Strategy, nil},
 		{Group: "discovery.k8s.io", Resource: "endpointslices"}: {endpointslice.Strategy, endpointslice.Strategy, nil},
