@@ -35,7 +35,8 @@ func ValidateEndpoints(e *legacyEndpoints) field.ErrorList {
 	return append(metadata(&e.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain), subsets(e)...)
 }
 
-// ValidateEndpointsUpdate checks a change of Endpoints. Addresses that are unchanged may be invalid.
+// ValidateEndpointsUpdate checks a change of Endpoints. Addresses that are unchanged may be
+// invalid.
 func ValidateEndpointsUpdate(e, old *legacyEndpoints) field.ErrorList {
 	errs := append(metadataUpdate(&e.ObjectMeta, &old.ObjectMeta),
 		metadata(&e.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain)...)
@@ -87,7 +88,7 @@ func appProtocol(path *field.Path, protocol *string) field.ErrorList {
 
 func endpointAddress(path *field.Path, a *legacyAddress) field.ErrorList {
 	return join(
-		validation.IsValidIPForLegacyField(path.Child("ip"), a.IP, false, nil),
+		validation.IsValidIPForLegacyField(path.Child("ip"), a.IP, true, nil),
 		optionalForm(path.Child("hostname"), a.Hostname, validation.IsDNS1123Label),
 		pointerForm(path.Child("nodeName"), a.NodeName, isSubdomain),
 		endpointIP(path.Child("ip"), a.IP),
@@ -207,7 +208,7 @@ func sliceAddresses(path *field.Path, kind discoveryv1.AddressType, addresses []
 		switch kind {
 		case discoveryv1.AddressTypeIPv4:
 			errs = append(errs, sliceIP(path, at, address, netutils.IsIPv4String, "must be an IPv4 address",
-				validation.IsValidIPForLegacyField(at, address, false, nil))...)
+				validation.IsValidIPForLegacyField(at, address, true, nil))...)
 		case discoveryv1.AddressTypeIPv6:
 			errs = append(errs, sliceIP(path, at, address, netutils.IsIPv6String, "must be an IPv6 address",
 				validation.IsValidIP(at, address))...)

@@ -120,7 +120,7 @@ func ingress(path *field.Path, in *corev1.LoadBalancerIngress, known []string) f
 	if in.IP == "" {
 		return append(errs, forbidden(path, "may only be set where `ip` is", member{"ipMode", in.IPMode != nil})...)
 	}
-	errs = append(errs, validation.IsValidIPForLegacyField(path.Child("ip"), in.IP, false, known)...)
+	errs = append(errs, validation.IsValidIPForLegacyField(path.Child("ip"), in.IP, true, known)...)
 	if in.IPMode == nil {
 		return append(errs, field.Required(mode, ""))
 	}
@@ -278,7 +278,7 @@ func addresses(path *field.Path, spec *corev1.ServiceSpec, known []string) field
 			errs = append(errs, field.Invalid(path, spec.ClusterIPs, "None must be the only value"))
 			continue
 		}
-		errs = append(errs, validation.IsValidIPForLegacyField(path.Index(i), ip, false, known)...)
+		errs = append(errs, validation.IsValidIPForLegacyField(path.Index(i), ip, true, known)...)
 	}
 	bad := len(errs) > 0
 	if len(spec.ClusterIPs) > 2 {
@@ -320,7 +320,7 @@ func externalName(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 // externalIPs checks addresses from outside, which are none of this host or of the local link.
 func externalIPs(path *field.Path, values, known []string) field.ErrorList {
 	return each(path, values, func(at *field.Path, value *string) field.ErrorList {
-		if errs := validation.IsValidIPForLegacyField(at, *value, false, known); len(errs) > 0 {
+		if errs := validation.IsValidIPForLegacyField(at, *value, true, known); len(errs) > 0 {
 			return errs
 		}
 		ip := netutils.ParseIPSloppy(*value)
@@ -369,7 +369,7 @@ func sourceRanges(path *field.Path, s, old *corev1.Service) field.ErrorList {
 		errs = append(errs, field.Forbidden(path, onlyFor(corev1.ServiceTypeLoadBalancer)))
 	}
 	for i, cidr := range spaceTrimmed(ranges) {
-		errs = append(errs, validation.IsValidCIDRForLegacyField(at(i), cidr, false, known)...)
+		errs = append(errs, validation.IsValidCIDRForLegacyField(at(i), cidr, true, known)...)
 	}
 	return errs
 }
