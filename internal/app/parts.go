@@ -12,6 +12,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/deployment"
 	"github.com/allot-dev/allot/internal/controller/devicetaint"
 	"github.com/allot-dev/allot/internal/controller/disruption"
+	"github.com/allot-dev/allot/internal/controller/endpointmirror"
 	"github.com/allot-dev/allot/internal/controller/endpoints"
 	"github.com/allot-dev/allot/internal/controller/garbagecollector"
 	"github.com/allot-dev/allot/internal/controller/job"
@@ -125,6 +126,9 @@ func makers(c *component) []maker {
 		},
 		{name: "endpoints controller", ownOnly: true, make: func() (runner, error) {
 			return endpoints.New(c.Client, c.Caches)
+		}},
+		{name: "endpoint mirror controller", ownOnly: true, make: func() (runner, error) {
+			return endpointmirror.New(c.Client, c.Caches, c.eventsOf("endpoint-slice-mirroring-controller"))
 		}},
 		{name: "pod collector", make: func() (runner, error) { return podgc.New(c.Client, c.Caches, podgc.Options{}) }},
 	}

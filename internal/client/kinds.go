@@ -123,6 +123,7 @@ type legacyEndpoints = corev1.Endpoints //nolint:staticcheck // as the comment s
 func (s *Set) Endpoints(namespace string) Client[*legacyEndpoints, *corev1.EndpointsList] {
 	return endpoints.client(s, namespace)
 }
+func (f *Informers) Endpoints() *Informer[*legacyEndpoints] { return endpoints.cache(f) }
 
 var endpointSlices = kindOf[discoveryv1.EndpointSlice, discoveryv1.EndpointSliceList](discoveryv1.SchemeGroupVersion,
 	"endpointslices")

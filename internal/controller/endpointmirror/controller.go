@@ -1,0 +1,133 @@
+package endpointmirror
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	endpointsliceutil "k8s.io/endpointslice/util"
+
+	"github.com/allot-dev/allot/internal/controller/reconciler"
+)
+
+const (
+	// gatherWindow is the delay after an event, so that several events cause one write.
+	gatherWindow = 20 * time.Millisecond
+	// byService is the index of EndpointSlices by the keys of their Services.
+	byService = "endpoints-service"
+)
+
+// cache is the cache of one kind.
+type cache[T any] interface {
+	Get(namespace, name string) (T, bool)
+}
+
+// sliceCache is the cache of EndpointSlices. It must have the index byService.
+type sliceCache interface {
+	ByIndex(index, key string) []*discoveryv1.EndpointSlice
+}
+
+// writer writes EndpointSlices.
+type writer interface {
+	CreateSlice(ctx context.Context, slice *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error)
+	UpdateSlice(ctx context.Context, slice *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error)
+	// DeleteSlice deletes the slice, with a UID precondition.
+	DeleteSlice(ctx context.Context, slice *discoveryv1.EndpointSlice) error
+}
+
+// Controller copies all Endpoints of users.
+type Controller struct {
+	endpoints cache[*legacy]
+	services  cache[*corev1.Service]
+	slices    sliceCache
+	own       *endpointsliceutil.EndpointSliceTracker // slices that the cache does not show yet
+	write     writer
+	events    reconciler.Recorder
+	queue     reconciler.Queue[types.NamespacedName]
+	run       func(context.Context) error
+}
+
+// Run reconciles until ctx is done.
+func (c *Controller) Run(ctx context.Context) error { return c.run(ctx) }
+
+// Reconcile makes the EndpointSlices of a Service a copy of its Endpoints.
+func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) error {
+	g := Gathered{Slices: c.existing(key)}
+	if e, ok := c.endpoints.Get(key.Namespace, key.Name); ok {
+		g.Endpoints = e
+	}
+	if s, ok := c.services.Get(key.Namespace, key.Name); ok {
+		g.Service = s
+	}
+	if !isCopied(g.Endpoints, g.Service) {
+		c.own.DeleteService(key.Namespace, key.Name)
+	} else if c.own.StaleSlices(g.Service, g.Slices) {
+		c.queue.AddAfter(key, gatherWindow)
+		return nil
+	}
+	plan := Decide(g)
+	c.report(g.Endpoints, plan)
+	if err := c.carryOut(ctx, plan); err != nil && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return fmt.Errorf("endpoint slices for endpoints %s: %w", key, err)
+	}
+	return nil
+}
+
+// existing returns the slices of this controller for a Service, by name.
+func (c *Controller) existing(key types.NamespacedName) []*discoveryv1.EndpointSlice {
+	var out []*discoveryv1.EndpointSlice
+	for _, slice := range c.slices.ByIndex(byService, key.String()) {
+		if isOwn(slice) && slice.DeletionTimestamp == nil {
+			out = append(out, slice)
+		}
+	}
+	slices.SortFunc(out, func(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+func isOwn(slice *discoveryv1.EndpointSlice) bool {
+	return slice.Labels[discoveryv1.LabelManagedBy] == controllerName
+}
+
+// report records events about addresses that are not copied.
+func (c *Controller) report(e *legacy, plan Plan) {
+	if plan.Invalid > 0 {
+		c.events.Eventf(e, corev1.EventTypeWarning, "InvalidIPAddress",
+			"Skipped %d invalid IP addresses when mirroring to EndpointSlices", plan.Invalid)
+	}
+	if plan.Skipped > 0 {
+		c.events.Eventf(e, corev1.EventTypeWarning, "TooManyAddressesToMirror",
+			"A max of %d addresses can be mirrored to EndpointSlices per Endpoints subset. %d addresses were skipped",
+			maxAddresses, plan.Skipped)
+	}
+}
+
+func (c *Controller) carryOut(ctx context.Context, plan Plan) error {
+	for _, slice := range plan.Create {
+		created, err := c.write.CreateSlice(ctx, slice)
+		if err != nil {
+			return fmt.Errorf("create: %w", err)
+		}
+		c.own.Update(created)
+	}
+	for _, slice := range plan.Update {
+		updated, err := c.write.UpdateSlice(ctx, slice)
+		if err != nil {
+			return fmt.Errorf("update %s: %w", slice.Name, err)
+		}
+		c.own.Update(updated)
+	}
+	for _, slice := range plan.Delete {
+		if err := c.write.DeleteSlice(ctx, slice); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("delete %s: %w", slice.Name, err)
+		}
+		c.own.ExpectDeletion(slice)
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package endpointmirror
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/allot-dev/allot/internal/controller/reconciler"
+)
+
+// onEndpoints handles a change in the cache of Endpoints.
+func (c *Controller) onEndpoints(before, after *legacy) { ask(c, before, after) }
+
+// onService handles a change in the cache of Services: one may get or lose its selector.
+func (c *Controller) onService(before, after *corev1.Service) {
+	if before == nil || after == nil || (before.Spec.Selector == nil) != (after.Spec.Selector == nil) {
+		ask(c, before, after)
+	}
+}
+
+func ask[T interface {
+	comparable
+	metav1.Object
+}](c *Controller, before, after T) {
+	var none T
+	if after == none {
+		after = before
+	}
+	c.queue.AddAfter(reconciler.KeyOf(after), gatherWindow)
+}
+
+// onSlice handles a change in the cache of EndpointSlices: one that this controller did not make.
+func (c *Controller) onSlice(before, after *discoveryv1.EndpointSlice) {
+	switch {
+	case after == nil:
+		if isOwn(before) && c.own.Has(before) && !c.own.HandleDeletion(before) {
+			c.askServiceOf(before)
+		}
+	case before != nil && isOwn(before) != isOwn(after), isOwn(after) && c.own.ShouldSync(after):
+		c.askServiceOf(after)
+	}
+}
+
+func (c *Controller) askServiceOf(slice *discoveryv1.EndpointSlice) {
+	if name := slice.Labels[discoveryv1.LabelServiceName]; name != "" {
+		c.queue.AddAfter(types.NamespacedName{Namespace: slice.Namespace, Name: name}, gatherWindow)
+	}
+}
