@@ -115,7 +115,7 @@ func Release(claim *resource.ResourceClaim, known Known) Decision {
 // while others stay: nothing else would show that they use it when the others are removed. If they
 // cannot be added, the consumer stays until they have ended.
 func (d *Decision) nameUsers(claim *resource.ResourceClaim, known Known) {
-	if claim.Status.Allocation == nil || anyPod(claim) || len(d.Foreign) > 0 || !d.dropsUnnamed() {
+	if claim.Status.Allocation == nil || anyPod(claim) || !d.dropsUnnamed() {
 		return
 	}
 	if !known.Current {

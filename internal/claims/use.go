@@ -80,9 +80,22 @@ func MayUse(pod *core.Pod, claim *resource.ResourceClaim) bool {
 	}
 	_, _, generated := OwnerGroup(claim)
 	return slices.ContainsFunc(pod.Spec.ResourceClaims, func(entry core.PodResourceClaim) bool {
-		means := entry.PodGroupResourceClaim
-		return means != nil && !hasRecord(pod, entry.Name) && (!generated || *means == claim.Annotations[PodClaimAnnotation])
+		means, ok := mayMeanGroupEntry(&entry)
+		return ok && !hasRecord(pod, entry.Name) &&
+			(generated && means == claim.Annotations[PodClaimAnnotation] || !generated && entry.PodGroupResourceClaim != nil)
 	})
+}
+
+// mayMeanGroupEntry returns the name of the PodGroup's entry that the entry of a member means or,
+// if both have the same template, may mean (R13).
+func mayMeanGroupEntry(entry *core.PodResourceClaim) (string, bool) {
+	switch source := podSource(entry); {
+	case source.Kind == GroupEntry:
+		return source.Name, true
+	case source.Generated():
+		return entry.Name, true
+	}
+	return "", false
 }
 
 // throughGroup reports whether pods of the PodGroup with this name may use the claim through it.
@@ -95,11 +108,15 @@ func throughGroup(claim *resource.ResourceClaim, group string) bool {
 	})
 }
 
-// LacksRecord reports whether an entry of the pod means a claim of its PodGroup that its status
-// does not name.
+// LacksRecord reports whether the pod is a member of a PodGroup, and an entry means a generated or
+// shared claim, perhaps that of the PodGroup, that its status does not name.
 func LacksRecord(pod *core.Pod) bool {
+	if _, member := GroupName(pod); !member {
+		return false
+	}
 	return slices.ContainsFunc(pod.Spec.ResourceClaims, func(entry core.PodResourceClaim) bool {
-		return entry.PodGroupResourceClaim != nil && !hasRecord(pod, entry.Name)
+		_, may := mayMeanGroupEntry(&entry)
+		return may && !hasRecord(pod, entry.Name)
 	})
 }
 

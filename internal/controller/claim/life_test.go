@@ -109,6 +109,7 @@ func (l *life) pod() {
 		"pod p%d uid=%d claims=a:claim/w,b:claim/c",
 		"pod m%d uid=%d group=g0 claims=s:group/s",
 		"pod m%d uid=%d group=g0 claims=s:group/s,own:template/x",
+		"pod m%d uid=%d group=g0 claims=s:template/x",
 		"pod m%d uid=%d group=g0 claims=n:group/n,w:claim/w",
 	}).Draw(l.T, "kind"))
 }
@@ -261,8 +262,11 @@ func (l *life) minute() {
 // protect does what the controller of PodGroups does, on what the caches show.
 func (l *life) protect() {
 	for _, key := range l.groups.keys(l.groups.cached) {
-		group := l.groups.cached[key]
+		group, known := l.groups.cached[key]
 		live, ok := l.groups.live[key]
+		if !known { // the removal of another one has let the cache see this one go
+			continue
+		}
 		what, _ := groups.Protect(group, l.pods.ByIndex(groups.Index, key))
 		if what != groups.Remove || !ok || live.ResourceVersion != group.ResourceVersion {
 			continue

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,6 +26,9 @@ const (
 	// maxRounds limits the reads and creates for one owner in one pass. An entry needs two rounds,
 	// and one more for each name that is taken.
 	maxRounds = 8
+	// unsurePeriod is how long a pod waits for its record if it cannot be told with which claim it
+	// was bound.
+	unsurePeriod = time.Second
 )
 
 // reconcilePod creates missing claims of the pod, records all of them, and adds missing
@@ -40,6 +44,16 @@ func (c *Controller) reconcilePod(ctx context.Context, key Key) error {
 		group, _ = c.cache.Groups.Get(pod.Namespace, name)
 	}
 	owner := claims.PodOwner(pod, group)
+	if pod.Spec.NodeName != "" && group != nil && claims.LacksRecord(pod) {
+		generated, err := c.generatedFor(ctx, group)
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		var unsure bool
+		if owner, unsure = owner.WithFormerClaims(pod, group, generated); unsure {
+			c.queue.AddAfter(key, unsurePeriod)
+		}
+	}
 	if !c.on.On(features.WorkloadClaims) {
 		owner = owner.WithoutGroupClaims(pod, group)
 	}
@@ -56,6 +70,32 @@ func (c *Controller) reconcilePod(ctx context.Context, key Key) error {
 		return nil
 	}
 	return c.reserve(ctx, pod, group)
+}
+
+// generatedFor returns the claims that were generated for PodGroups with the name of this one. If
+// one belongs to an earlier PodGroup, those of this one are read from the API: whether they have
+// been reserved for it must be known.
+func (c *Controller) generatedFor(ctx context.Context, group *scheduling.PodGroup) ([]*resource.ResourceClaim, error) {
+	cached := c.cache.Claims.ByIndex(claimsByUser, groupNameKey(group.Namespace, group.Name))
+	isEarlier := func(claim *resource.ResourceClaim) bool { return !metav1.IsControlledBy(claim, group) }
+	if !slices.ContainsFunc(cached, isEarlier) {
+		return cached, nil
+	}
+	var out []*resource.ResourceClaim
+	for _, claim := range cached {
+		if !isEarlier(claim) {
+			live, err := c.server.Live.LiveClaim(ctx, claim.Namespace, claim.Name)
+			if apierrors.IsNotFound(err) {
+				continue
+			}
+			if err != nil {
+				return nil, fmt.Errorf("look for claim %s: %w", claim.Name, err)
+			}
+			claim = live
+		}
+		out = append(out, claim)
+	}
+	return out, nil
 }
 
 // reconcileGroup creates missing claims of the PodGroup and records them.
