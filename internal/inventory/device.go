@@ -50,7 +50,8 @@ func DeviceStates() []DeviceState {
 
 // stateOf returns the state of a published device.
 func stateOf(view *model.PoolView, stock *alloc.PoolSummary, usable bool, device int) DeviceState {
-	tainted := isTainted(view, device)
+	taint, _ := view.PreventingTaint(device)
+	tainted := taint != nil
 	if view.InUse().Has(device) {
 		return heldState(view, device, tainted)
 	}
@@ -82,22 +83,6 @@ func heldState(view *model.PoolView, device int, tainted bool) DeviceState {
 		return Allocated
 	}
 	return Shared
-}
-
-// isTainted reports whether a taint of the device, or of a DeviceTaintRule, prevents its allocation.
-func isTainted(view *model.PoolView, device int) bool {
-	d := &view.Devices[device]
-	for i := range d.Taints {
-		if model.PreventsAllocation(&d.Taints[i]) {
-			return true
-		}
-	}
-	found := false
-	view.Rules().Each(d.Name, func(rule *model.TaintRule) bool {
-		found = model.PreventsAllocation(&rule.Taint)
-		return !found
-	})
-	return found
 }
 
 // statesOf returns the states of a pool's devices.

@@ -3,6 +3,8 @@ package model
 import (
 	"iter"
 	"math/bits"
+
+	resourcev1 "k8s.io/api/resource/v1"
 )
 
 // PoolView is a pool as one node can use it.
@@ -40,6 +42,25 @@ func (v *PoolView) ConsumedCapacity(i int) (capacity Capacity, whole bool) {
 
 // Rules returns the DeviceTaintRules for devices of the pool.
 func (v *PoolView) Rules() *RuleTaints { return v.entry.rules }
+
+// PreventingTaint returns a taint that prevents the allocation of a device, and the DeviceTaintRule
+// that sets it, or nil if its driver does. Without such a taint both are nil.
+func (v *PoolView) PreventingTaint(i int) (taint *resourcev1.DeviceTaint, rule *TaintRule) {
+	device := &v.Devices[i]
+	for t := range device.Taints {
+		if PreventsAllocation(&device.Taints[t]) {
+			return &device.Taints[t], nil
+		}
+	}
+	v.Rules().Each(device.Name, func(candidate *TaintRule) bool {
+		if !PreventsAllocation(&candidate.Taint) {
+			return true
+		}
+		taint, rule = &candidate.Taint, candidate
+		return false
+	})
+	return taint, rule
+}
 
 // Unpublished returns a device that has a holder and that the pool no longer publishes.
 func (v *PoolView) Unpublished() (string, bool) {

@@ -141,20 +141,13 @@ func (c *canvas) use(view *model.PoolView, i int, claims *[]string) (state Devic
 			state = DeviceHeld
 		}
 	}
-	device := &view.Devices[i]
-	for t := range device.Taints {
-		if model.PreventsAllocation(&device.Taints[t]) {
-			return DeviceTainted, model.TaintText(&device.Taints[t]) + " by its driver"
-		}
+	switch taint, rule := view.PreventingTaint(i); {
+	case rule != nil:
+		return DeviceTainted, model.TaintText(taint) + " by DeviceTaintRule " + rule.Name
+	case taint != nil:
+		return DeviceTainted, model.TaintText(taint) + " by its driver"
 	}
-	view.Rules().Each(device.Name, func(rule *model.TaintRule) bool {
-		if !model.PreventsAllocation(&rule.Taint) {
-			return true
-		}
-		state, why = DeviceTainted, model.TaintText(&rule.Taint)+" by DeviceTaintRule "+rule.Name
-		return false
-	})
-	return state, why
+	return state, ""
 }
 
 // kindsOf returns the kinds of the devices of a pool, by index. Devices with indices that follow

@@ -21,8 +21,8 @@ type history struct {
 const (
 	waitsQueued     = "Queued"     // it is to be tried
 	waitsWriting    = "Writing"    // its plan, or the devices that it gives back, are being written
-	waitsPreempting = "Preempting" // for its victims
-	waitsRetrying   = "Retrying"   // for the end of a pause, because a write was refused
+	waitsPreempting = "Preempting" // it waits for its victims
+	waitsRetrying   = "Retrying"   // it waits for the end of a pause, because a write was refused
 )
 
 // historyOf returns the history of a unit, which is created if there is none.

@@ -83,21 +83,7 @@ func (x *session) wantCounts(want ...string) {
 }
 
 func TestCountsOfWhatWaitsAndRuns(t *testing.T) {
-	s := newServer(t)
-	s.addNode("n1", 100, 2)
-	x := start(t, s)
-	for _, gang := range []struct {
-		name string
-		size int
-	}{{"fits", 2}, {"large", 3}} {
-		s.addGang(gang.name, int32(gang.size))
-		for i := range gang.size {
-			name := fmt.Sprintf("%s-%d", gang.name, i)
-			s.addClaim(name, 1)
-			s.addPod(name, gang.name, own(name))
-		}
-		x.idle()
-	}
+	s, x := startWithTwoGangs(t)
 	s.addGang("few", 2)
 	s.addPod("few-0", "few")
 	s.addPod("stray", "missing")

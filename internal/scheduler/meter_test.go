@@ -52,7 +52,9 @@ func (m *tally) String() string {
 		m.parked)
 }
 
-func TestWhatIsDoneIsCounted(t *testing.T) {
+// startWithTwoGangs starts a session with a node of two devices and two gangs, of which the second
+// has a member too many. Each member has a claim of its own.
+func startWithTwoGangs(t *testing.T) (*server, *session) {
 	s := newServer(t)
 	s.addNode("n1", 100, 2)
 	x := start(t, s)
@@ -68,6 +70,11 @@ func TestWhatIsDoneIsCounted(t *testing.T) {
 		}
 		x.idle()
 	}
+	return s, x
+}
+
+func TestWhatIsDoneIsCounted(t *testing.T) {
+	s, x := startWithTwoGangs(t)
 	s.addPod("alone", "")
 	x.idle()
 	want := "tried map[gang placed:1 gang unschedulable:1 pod placed:1], committed map[written:2], bound 3, active 0, parked 1"
