@@ -145,6 +145,7 @@ func (s *Server) genericConfig(
 	if err := addTracing(generic, cfg.TracingFile); err != nil {
 		return nil, err
 	}
+	s.tracing = generic.TracerProvider
 	if err := s.secure(cfg, generic); err != nil {
 		return nil, err
 	}

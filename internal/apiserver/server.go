@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/runtime"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/rest"
@@ -30,6 +31,7 @@ type Server struct {
 	tokens       *token.Authority
 	listener     net.Listener
 	url          string
+	tracing      trace.TracerProvider
 	// resume completes what a server had begun to write as a whole when it was killed.
 	resume func(context.Context) error
 
@@ -174,6 +176,10 @@ func (s *Server) Loopback() *rest.Config {
 	cfg.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	return cfg
 }
+
+// Tracing returns the provider of the tracers by which the server's requests are traced. Without a
+// tracing file, nothing is recorded.
+func (s *Server) Tracing() trace.TracerProvider { return s.tracing }
 
 // RootCA returns the certificates by which clients verify the server.
 func (s *Server) RootCA() []byte { return s.certificates.authority.CertPEM() }

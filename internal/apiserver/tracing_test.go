@@ -1,67 +1,23 @@
 package apiserver_test
 
 import (
-	"context"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	tracesv1 "go.opentelemetry.io/proto/otlp/collector/trace/v1"
-	"google.golang.org/grpc"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/allot-dev/allot/internal/apiserver"
+	"github.com/allot-dev/allot/internal/testkit/tracecollector"
 )
-
-// collector receives traces as a collector of OpenTelemetry does.
-type collector struct {
-	tracesv1.UnimplementedTraceServiceServer
-
-	spans chan string // their names
-}
-
-func (c *collector) Export(_ context.Context, request *tracesv1.ExportTraceServiceRequest) (
-	*tracesv1.ExportTraceServiceResponse, error,
-) {
-	for _, resource := range request.GetResourceSpans() {
-		for _, scope := range resource.GetScopeSpans() {
-			for _, span := range scope.GetSpans() {
-				c.spans <- span.GetName()
-			}
-		}
-	}
-	return &tracesv1.ExportTraceServiceResponse{}, nil
-}
-
-// newCollector returns a running collector, and its address.
-func newCollector(t *testing.T) (c *collector, address string) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c = &collector{spans: make(chan string, 100_000)}
-	server := grpc.NewServer()
-	tracesv1.RegisterTraceServiceServer(server, c)
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(server.Stop)
-	return c, listener.Addr().String()
-}
 
 // Traces of requests reach the collector that the file names, the last ones when the server stops.
 func TestRequestsAreTraced(t *testing.T) {
-	c, address := newCollector(t)
-	file := filepath.Join(t.TempDir(), "tracing.yaml")
-	config := "apiVersion: apiserver.config.k8s.io/v1\nkind: TracingConfiguration\nendpoint: " + address +
-		"\nsamplingRatePerMillion: 1000000\n"
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	c := tracecollector.Start(t)
 	s, err := apiserver.Start(t.Context(), apiserver.Config{
-		DataDir: t.TempDir(), UnsafeNoFsync: true, TracingFile: file,
+		DataDir: t.TempDir(), UnsafeNoFsync: true, TracingFile: c.File,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -72,13 +28,12 @@ func TestRequestsAreTraced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	close(c.spans)
 	var seen []string
-	for span := range c.spans {
-		if span == "POST /api/v1/namespaces/{:namespace}/configmaps" {
+	for _, span := range c.Spans() {
+		if span.GetName() == "POST /api/v1/namespaces/{:namespace}/configmaps" {
 			return
 		}
-		seen = append(seen, span)
+		seen = append(seen, span.GetName())
 	}
 	t.Errorf("no span of the request among %d: %s", len(seen), strings.Join(seen[:min(len(seen), 20)], ", "))
 }

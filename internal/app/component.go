@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -30,6 +31,8 @@ type component struct {
 	rootCA []byte
 	// metrics has the metrics of the parts.
 	metrics *metrics.Registry
+	// tracing makes the traces of what is scheduled; it may be nil.
+	tracing trace.TracerProvider
 
 	broadcaster record.EventBroadcaster
 	cancel      context.CancelFunc

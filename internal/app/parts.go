@@ -153,7 +153,7 @@ func newControllers(c *component) ([]part, error) {
 // newScheduler creates the scheduler of the pods with this schedulerName.
 func newScheduler(c *component, name string) (*scheduler.Scheduler, error) {
 	s, err := scheduler.New(c.Client, c.Caches, c.eventsOf(name),
-		scheduler.Options{Name: name, Features: c.features, Meter: c.metrics.Scheduler})
+		scheduler.Options{Name: name, Features: c.features, Meter: c.metrics.Scheduler, Tracing: c.tracing})
 	if err == nil {
 		c.metrics.Scheduler.Watch(s.Counts)
 	}

@@ -25,6 +25,7 @@ type loop struct {
 	status          *reporter
 	clock           clock.WithDelayedExecution
 	running         sync.WaitGroup
+	spans           *spans
 	runConcurrently func(func()) // runs writes concurrently; Run waits for them
 	started         atomic.Bool  // whether Run handles events
 

@@ -85,6 +85,7 @@ func (s *Scheduler) place(unit *model.Unit, slice int) (*plan.Plan, *sched.Reaso
 		result = "unschedulable"
 	}
 	s.meter.Tried(kindOf(unit.Key), result, took, s.placer.Spent())
+	s.spans.tried(unit, result, begun, begun.Add(took), s.placer.Spent(), reasons)
 	return made, reasons
 }
 
@@ -107,17 +108,20 @@ func kindOf(unit model.UnitKey) string {
 	return "pod"
 }
 
-// counted is a committer that records its results.
+// counted is a committer that records its results, with a span for each write.
 type counted struct {
 	committer
 	clock   clock.PassiveClock
 	meter   Meter
+	spans   *spans
 	profile string
 }
 
 func (c counted) Commit(ctx context.Context, plan *plan.Plan) commit.Result {
 	begun := c.clock.Now()
+	ctx, end := c.spans.writing(ctx, len(plan.Pods))
 	result := c.committer.Commit(ctx, plan)
+	end(result)
 	c.created(plan, result)
 	c.bound(plan, result, begun)
 	return result
@@ -125,7 +129,9 @@ func (c counted) Commit(ctx context.Context, plan *plan.Plan) commit.Result {
 
 func (c counted) Claims(ctx context.Context, plan *plan.Plan) commit.Result {
 	begun := c.clock.Now()
+	ctx, end := c.spans.writing(ctx, 0)
 	result := c.committer.Claims(ctx, plan)
+	end(result)
 	c.created(plan, result)
 	if result.Refused != nil {
 		c.refused(plan, begun)
@@ -135,7 +141,9 @@ func (c counted) Claims(ctx context.Context, plan *plan.Plan) commit.Result {
 
 func (c counted) Binds(ctx context.Context, plan *plan.Plan) commit.Result {
 	begun := c.clock.Now()
+	ctx, end := c.spans.writing(ctx, len(plan.Pods))
 	result := c.committer.Binds(ctx, plan)
+	end(result)
 	c.bound(plan, result, begun)
 	return result
 }

@@ -56,8 +56,14 @@ func (m *tally) String() string {
 // has a member too many. Each member has a claim of its own.
 func startWithTwoGangs(t *testing.T) (*server, *session) {
 	s := newServer(t)
-	s.addNode("n1", 100, 2)
 	x := start(t, s)
+	x.addTwoGangs(s)
+	return s, x
+}
+
+// addTwoGangs adds what startWithTwoGangs starts with.
+func (x *session) addTwoGangs(s *server) {
+	s.addNode("n1", 100, 2)
 	for _, gang := range []struct {
 		name string
 		size int
@@ -70,7 +76,6 @@ func startWithTwoGangs(t *testing.T) (*server, *session) {
 		}
 		x.idle()
 	}
-	return s, x
 }
 
 func TestWhatIsDoneIsCounted(t *testing.T) {

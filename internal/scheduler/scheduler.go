@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
@@ -62,6 +63,8 @@ type Options struct {
 	Meter Meter
 	// Features are the enabled features; the zero value enables all.
 	Features features.Set
+	// Tracing makes the traces of what is scheduled; it may be nil.
+	Tracing trace.TracerProvider
 }
 
 const defaultBindingTimeout = 600 * time.Second
@@ -120,9 +123,10 @@ func newScheduler(p parts) (*Scheduler, error) {
 		return nil, err
 	}
 	state := model.NewState()
+	traces := newSpans(p.opts.Tracing)
 	l := &loop{
-		feed: feed, commit: counted{p.commit(feed), p.clock, p.opts.Meter, p.opts.Name}, status: newReporter(p, state, feed),
-		clock: p.clock,
+		feed: feed, commit: counted{p.commit(feed), p.clock, p.opts.Meter, traces, p.opts.Name},
+		status: newReporter(p, state, feed), clock: p.clock, spans: traces,
 		state: state, usage: holding.Usage{State: state}, placer: sched.NewPlacer(state, sched.DefaultSteps),
 	}
 	l.runConcurrently = l.running.Go
@@ -151,7 +155,10 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	for _, work := range s.workers {
 		s.running.Go(func() { _ = work(ctx) }) // it ends with ctx and returns no other error
 	}
-	defer s.running.Wait()
+	defer func() {
+		s.running.Wait()
+		s.spans.endAll(s.clock.Now())
+	}()
 	if err != nil { // ctx has ended; the workers complete what they have begun
 		return fmt.Errorf("scheduler: %w", err)
 	}

@@ -125,6 +125,7 @@ func (s *Scheduler) write(ctx context.Context, unit *model.Unit, plan *plan.Plan
 	}
 	a := s.pending.attachmentOf(plan, s.clock.Now())
 	ready := a.ready()
+	ctx = s.spans.of(ctx, unit.Key)
 	s.runConcurrently(func() {
 		var result commit.Result
 		if ready {
@@ -207,6 +208,9 @@ func (s *Scheduler) committed(plan *plan.Plan, result commit.Result, halfBound b
 		return nil
 	}
 	delete(s.failures, plan.Unit)
+	if _, more := s.state.Unit(plan.Unit); !more {
+		s.spans.end(plan.Unit, s.clock.Now())
+	}
 	switch {
 	case plan.Unit.Tree:
 		s.status.clearVerdicts(plan.Unit)

@@ -82,6 +82,7 @@ func (q *unitQueue) enqueueUnit(key model.UnitKey) {
 	}
 	delete(q.halfBound, key)
 	delete(q.histories, key)
+	q.spans.end(key, q.clock.Now())
 	q.dropNomination(key)
 	if q.usage.IdleGroupHolds(key) {
 		q.queue.Add(queue.Entry{Key: key})
