@@ -2,6 +2,7 @@ package cronjob
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -67,7 +68,7 @@ var handlers = map[string]func(*testing.T, *world, *datadriven.TestData) string{
 func doRefuse(t *testing.T, w *world, d *datadriven.TestData) string {
 	w.DoRefuse(t, d)
 	if d.HasArg("terminating") {
-		err := apierrors.NewForbidden(batchv1.Resource("jobs"), "", fmt.Errorf("namespace is terminating"))
+		err := apierrors.NewForbidden(batchv1.Resource("jobs"), "", errors.New("namespace is terminating"))
 		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 		w.Refuse["create"] = err
 	}

@@ -19,9 +19,9 @@ import (
 
 // legacy is the kind whose objects are copied. It is deprecated, and Kubernetes 1.37 keeps it.
 type (
-	legacy        = corev1.Endpoints       //nolint:staticcheck // as the comment says
-	legacyPort    = corev1.EndpointPort    //nolint:staticcheck // as the comment says
-	legacyAddress = corev1.EndpointAddress //nolint:staticcheck // as the comment says
+	legacy        = corev1.Endpoints    //nolint:staticcheck // as the comment says
+	legacyPort    = corev1.EndpointPort //nolint:staticcheck // as the comment says
+	legacyAddress = corev1.EndpointAddress
 )
 
 const (
