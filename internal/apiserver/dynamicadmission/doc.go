@@ -12,8 +12,8 @@
 //   - No request is decided before the configuration that was stored at the start is known.
 //   - The result of checking a policy's expressions against types is written by the server itself,
 //     without a controller.
-//   - A webhook that names a Service is sent to a ready endpoint of it, which is looked up for each
-//     connection.
+//   - A webhook that names a Service is sent to a ready endpoint of it, or to its external name,
+//     which is looked up for each connection.
 //
 // The package decides nothing itself: what a webhook or a policy says is up to the plugins.
 package dynamicadmission

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,13 +30,16 @@ type Services struct {
 func NewServices(client kubernetes.Interface) *Services { return &Services{client: client} }
 
 // ResolveEndpoint implements webhook.ServiceResolver. It returns the address of a ready endpoint,
-// chosen at random.
+// chosen at random. For a Service of type ExternalName it returns the external name, with the port
+// that the webhook names, as kube-apiserver does: this is how a webhook that runs outside of the
+// cluster keeps the name that its certificate has.
 func (s *Services) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
 	defer cancel()
 	found := cache.NewIndexer(cache.MetaNamespaceKeyFunc,
 		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
-	switch service, err := s.client.CoreV1().Services(namespace).Get(ctx, name, metav1.GetOptions{}); {
+	service, err := s.client.CoreV1().Services(namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
 	case err == nil:
 		err = found.Add(service)
 		if err != nil {
@@ -44,7 +48,11 @@ func (s *Services) ResolveEndpoint(namespace, name string, port int32) (*url.URL
 	case !apierrors.IsNotFound(err):
 		return nil, fmt.Errorf("service %s/%s: %w", namespace, name, err)
 	}
-	return proxy.ResolveEndpoint(corelisters.NewServiceLister(found), endpointReader{ctx, s.client}, namespace, name, port)
+	lister := corelisters.NewServiceLister(found)
+	if err == nil && service.Spec.Type == corev1.ServiceTypeExternalName {
+		return proxy.ResolveCluster(lister, namespace, name, port)
+	}
+	return proxy.ResolveEndpoint(lister, endpointReader{ctx, s.client}, namespace, name, port)
 }
 
 // endpointReader reads the endpoints of Services.

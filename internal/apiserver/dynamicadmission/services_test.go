@@ -35,6 +35,9 @@ func TestResolveService(t *testing.T) {
 			Ports:             []corev1.EndpointPort{{Name: "https", Port: 9443}},
 		}},
 	}
+	external := &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
+		Type: corev1.ServiceTypeExternalName, ExternalName: "localhost",
+	}}
 	for _, tt := range []struct {
 		name   string
 		client *fake.Clientset
@@ -46,6 +49,7 @@ func TestResolveService(t *testing.T) {
 		{"endpoints by hand", fake.NewClientset(service, manual), 443, "192.0.2.3:9443"},
 		{"no endpoints", fake.NewClientset(service), 443, `no endpoints available for service "s"`},
 		{"other port", fake.NewClientset(service, slice), 80, `no service port 80 found for service "s"`},
+		{"external name", fake.NewClientset(external), 9443, "localhost:9443"},
 		{"no service", fake.NewClientset(slice), 443, `service "s" not found`},
 	} {
 		url, err := NewServices(tt.client).ResolveEndpoint("ns", "s", tt.port)
