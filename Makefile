@@ -47,3 +47,7 @@ judge: ## compare validation, defaults and tables with Kubernetes 1.37 by 50,000
 .PHONY: soak
 soak: ## end the parts at random under load, and check what must hold (test/soak; 5 minutes)
 	go run ./test/soak
+
+.PHONY: real
+real: ## run JobSet and LeaderWorkerSet, unmodified, against allot up (test/real; builds them, half an hour)
+	cd test/real && go vet . && go test -timeout 90m .
