@@ -49,5 +49,5 @@ soak: ## end the parts at random under load, and check what must hold (test/soak
 	go run ./test/soak
 
 .PHONY: real
-real: ## run JobSet and LeaderWorkerSet, unmodified, against allot up (test/real; builds them, half an hour)
+real: ## run JobSet, LeaderWorkerSet and Kueue, unmodified, against allot up (test/real; builds them, half an hour)
 	cd test/real && go vet . && go test -timeout 90m .

@@ -20,3 +20,16 @@ func TestLeaderWorkerSet(t *testing.T) {
 		certificates: "certificates",
 	})
 }
+
+// TestKueue uses the configuration of Kueue's own tests with DRA. The API for pending workloads is
+// an aggregated one, which allot does not serve.
+func TestKueue(t *testing.T) {
+	scenarios(t, product{
+		name:         "kueue",
+		module:       "sigs.k8s.io/kueue",
+		program:      "sigs.k8s.io/kueue/cmd/kueue",
+		certificates: "certificates",
+		config:       "test/e2e/config/dra/controller_manager_config.yaml",
+		gates:        object{"VisibilityOnDemand": false},
+	})
+}
