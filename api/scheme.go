@@ -6,6 +6,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -146,6 +147,9 @@ func groups() []group {
 		}},
 		{batchv1.SchemeGroupVersion, []schema.GroupVersion{batchv1.SchemeGroupVersion}, []runtime.Object{
 			&batch.Job{}, &batch.JobList{}, &batch.CronJob{}, &batch.CronJobList{},
+		}},
+		{certificatesv1.SchemeGroupVersion, []schema.GroupVersion{certificatesv1.SchemeGroupVersion}, []runtime.Object{
+			&certificatesv1.CertificateSigningRequest{}, &certificatesv1.CertificateSigningRequestList{},
 		}},
 		{coordinationv1.SchemeGroupVersion, []schema.GroupVersion{coordinationv1.SchemeGroupVersion}, []runtime.Object{
 			&coordinationv1.Lease{}, &coordinationv1.LeaseList{},

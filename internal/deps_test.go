@@ -94,6 +94,8 @@ var edges = []struct{ from, to, why string }{
 	{"scheduler", "sched/reason", "the loop reports reasons"},
 	{"scheduler", "sched/queue", "the loop tries units in the order of the queue"},
 
+	{"controller/{certificates,tokencleaner}", "client", "objects are read from its caches and written with its clients"},
+	{"controller/{certificates,tokencleaner}", "controller/reconciler", "keys are reconciled by workers in one way"},
 	{"controller/{claim,daemonset,deployment,devicetaint,disruption,endpoints,eviction,garbagecollector}", "client",
 		"a controller reads caches and writes the difference"},
 	{"controller/{history,job,namespace,namespacedefaults,nodelifecycle,nodetaint,podgc,podgroup,podserver}", "client",
@@ -156,6 +158,8 @@ var edges = []struct{ from, to, why string }{
 		"apiserver/{admission,inmemory,noderights,rbac,registry,token}",
 		"the server is assembled from its parts",
 	},
+	{"apiserver/{admission,noderights,validation}", "pki", "a request for a certificate is parsed there"},
+	{"controller/certificates", "pki", "the authority of the cluster signs certificates"},
 	{"apiserver/admission", "apiserver/noderights", "the secrets of a pod are determined there"},
 	{"apiserver/defaults", "apiserver/quantity", "a quantity that is too large is not rounded"},
 	{"apiserver/noderights", "claims", "the claims of a node's pods are determined there"},

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,6 +72,7 @@ func TestTableNamesItsWrongLine(t *testing.T) {
 		{"type m\n\tF default={", "unexpected end of JSON"},
 		{"type m\ntype m", "again"},
 		{"enum p.T value", "invalid syntax"},
+		{`enum p.T "a b" "c`, "invalid syntax"},
 		{"strange line", "unknown word"},
 		{"alone", "want two words"},
 		{"\tF optional", "no type"},
@@ -78,5 +80,16 @@ func TestTableNamesItsWrongLine(t *testing.T) {
 		if _, err := parseTable(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want ...%s...", c.text, err, c.want)
 		}
+	}
+}
+
+// The values of an enum may have spaces, as the usages of certificates do.
+func TestValuesWithSpaces(t *testing.T) {
+	table, err := parseTable(`enum p.T "a b" "c" "d \" e"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := table.enums["p.T"], []any{"a b", "c", `d " e`}; !slices.Equal(got, want) {
+		t.Errorf("values %q, want %q", got, want)
 	}
 }

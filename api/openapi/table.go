@@ -72,13 +72,10 @@ func (t *table) addLine(line string, model *string) error {
 	case "package":
 		t.packages[words[1]] = true
 	case "enum":
-		for _, quoted := range words[2:] {
-			value, err := strconv.Unquote(quoted)
-			if err != nil {
-				return err
-			}
-			t.enums[words[1]] = append(t.enums[words[1]], value)
-		}
+		_, rest, _ := strings.Cut(line, words[1])
+		values, err := quotedValues(rest)
+		t.enums[words[1]] = append(t.enums[words[1]], values...)
+		return err
 	case "type":
 		*model = words[1]
 		if _, ok := t.types[*model]; ok {
@@ -91,6 +88,23 @@ func (t *table) addLine(line string, model *string) error {
 		return fmt.Errorf("unknown word %s", words[0])
 	}
 	return nil
+}
+
+// quotedValues parses quoted texts, which may have spaces.
+func quotedValues(text string) ([]any, error) {
+	var out []any
+	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
+		quoted, err := strconv.QuotedPrefix(text)
+		if err != nil {
+			return nil, err
+		}
+		value, err := strconv.Unquote(quoted)
+		if err != nil {
+			return nil, err
+		}
+		out, text = append(out, value), text[len(quoted):]
+	}
+	return out, nil
 }
 
 func parseFacts(words []string) (facts, error) {

@@ -68,11 +68,13 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 		Scheme: scheme, Codecs: codecs, Getter: kubernetesKeys{generic.RESTOptionsGetter, registry.StorageKeys()},
 		Access: access, Features: cfg.Features, Alone: s.backend.alone, Resource: mapper.Resource,
 		Journal: s.backend.journal(), DeviceRefused: cfg.DeviceRefused, ServiceRange: cfg.ServiceClusterIPRange,
+		Kubelets: s.certificates.kubeletTransport(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	s.tokens.Read(kinds.Lookup())
+	s.bootstrap.Read(kinds.Lookup())
 	s.nodes.Objects = kinds.Lookup()
 	plugins, err := dynamicadmission.New(dynamicadmission.Config{
 		Loopback: s.Loopback(), Authorizer: generic.Authorization.Authorizer, Version: generic.EffectiveVersion,
@@ -82,7 +84,9 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 		return nil, err
 	}
 	generic.AdmissionControl = plugins.Behind(
-		admission.New(kinds.Lookup(), admission.Rules{Nodes: s.nodes, ServiceAccounts: cfg.ServiceAccounts}),
+		admission.New(kinds.Lookup(), admission.Rules{
+			Nodes: s.nodes, ServiceAccounts: cfg.ServiceAccounts, Authorizer: generic.Authorization.Authorizer,
+		}),
 	)
 	kinds.SetAdmission(generic.AdmissionControl)
 	s.resume = kinds.Resume
@@ -151,7 +155,7 @@ func (s *Server) genericConfig(
 	}
 	var err error
 	if generic.Authentication.Authenticator, err = newAuthenticator(generic.SecureServing.ClientCA, s.tokens,
-		cfg.TokenFile); err != nil {
+		s.bootstrap, cfg.TokenFile); err != nil {
 		return nil, err
 	}
 	if generic.Authorization.Authorizer, err = newAuthorizer(s.policy, s.nodes); err != nil {
@@ -191,6 +195,7 @@ func (s *Server) secure(cfg Config, generic *genericapiserver.Config) error {
 	if s.tokens, err = token.New(signing, time.Now); err != nil {
 		return err
 	}
+	s.bootstrap = token.NewBootstrap(time.Now)
 	ca, err := dynamiccertificates.NewDynamicCAContentFromFile("ca", authority.CertFile())
 	if err != nil {
 		return err

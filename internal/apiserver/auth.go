@@ -32,15 +32,17 @@ import (
 // deleted.
 const tokenRemembered = 10 * time.Second
 
-// newAuthenticator accepts client certificates of ca, tokens of service accounts, and those of
-// tokenFile if that is set. The loopback token is added by the generic server. Anonymous requests
+// newAuthenticator accepts client certificates of ca, tokens of service accounts, bootstrap tokens, and
+// those of tokenFile if that is set. The loopback token is added by the generic server. Anonymous requests
 // are accepted for health checks, as load balancers make them, and get 401 for all other paths.
 // Requests with invalid credentials get 401 for all paths.
 func newAuthenticator(
-	ca dynamiccertificates.CAContentProvider, tokens authenticator.Token, tokenFile string,
+	ca dynamiccertificates.CAContentProvider, tokens, bootstrap authenticator.Token, tokenFile string,
 ) (authenticator.Request, error) {
 	accounts := bearertoken.New(cache.New(tokens, true, tokenRemembered, 0))
-	handlers := []authenticator.Request{x509.NewDynamic(ca.VerifyOptions, x509.CommonNameUserConversion), accounts}
+	handlers := []authenticator.Request{
+		x509.NewDynamic(ca.VerifyOptions, x509.CommonNameUserConversion), accounts, bearertoken.New(bootstrap),
+	}
 	if tokenFile != "" {
 		known, err := tokenfile.NewCSV(tokenFile)
 		if err != nil {

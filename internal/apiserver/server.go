@@ -18,6 +18,7 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/noderights"
 	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/token"
+	"github.com/allot-dev/allot/internal/pki"
 )
 
 // Server is a running API server.
@@ -29,6 +30,7 @@ type Server struct {
 	policy       *rbac.Policy
 	nodes        *noderights.Authorizer
 	tokens       *token.Authority
+	bootstrap    *token.Bootstrap
 	listener     net.Listener
 	url          string
 	tracing      trace.TracerProvider
@@ -183,6 +185,9 @@ func (s *Server) Tracing() trace.TracerProvider { return s.tracing }
 
 // RootCA returns the certificates by which clients verify the server.
 func (s *Server) RootCA() []byte { return s.certificates.authority.CertPEM() }
+
+// Authority returns the authority that signs certificates for clients of the server.
+func (s *Server) Authority() *pki.Authority { return s.certificates.authority }
 
 // URL returns the address of the server.
 func (s *Server) URL() string { return s.url }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/controller/certificates"
 	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/metrics"
 )
@@ -29,6 +30,8 @@ type component struct {
 	nodeGrace time.Duration
 	// rootCA are the certificates by which clients verify the API server.
 	rootCA []byte
+	// issuer signs the certificates that are requested; it may be nil.
+	issuer certificates.Issuer
 	// metrics has the metrics of the parts.
 	metrics *metrics.Registry
 	// tracing makes the traces of what is scheduled; it may be nil.

@@ -52,7 +52,7 @@ func newCommand(streams Streams, plugin bool) *cobra.Command {
 	root.AddCommand(newAPIServerCommand(streams), newControllerManagerCommand(streams), newSchedulerCommand(streams),
 		newNodeCommand(streams))
 	root.AddCommand(newAttachCommand(streams), newDebugCommand(streams))
-	root.AddCommand(newTemplateSyncCommand(streams))
+	root.AddCommand(newTemplateSyncCommand(streams), newJoinTokenCommand(streams))
 	root.AddCommand(newExplainCommand(streams, plugin), newPlanCommand(streams, plugin),
 		newSnapshotCommand(streams, plugin), newDashboardCommand(streams, plugin))
 	root.AddCommand(&cobra.Command{

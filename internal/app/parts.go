@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/allot-dev/allot/internal/controller/certificates"
 	"github.com/allot-dev/allot/internal/controller/claim"
 	"github.com/allot-dev/allot/internal/controller/cronjob"
 	"github.com/allot-dev/allot/internal/controller/daemonset"
@@ -27,6 +28,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/replicationcontroller"
 	"github.com/allot-dev/allot/internal/controller/resourcequota"
 	"github.com/allot-dev/allot/internal/controller/statefulset"
+	"github.com/allot-dev/allot/internal/controller/tokencleaner"
 	"github.com/allot-dev/allot/internal/controller/ttl"
 	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/metrics"
@@ -129,6 +131,12 @@ func makers(c *component) []maker {
 		}},
 		{name: "endpoint mirror controller", ownOnly: true, make: func() (runner, error) {
 			return endpointmirror.New(c.Client, c.Caches, c.eventsOf("endpoint-slice-mirroring-controller"))
+		}},
+		{name: "certificate controller", ownOnly: true, make: func() (runner, error) {
+			return certificates.New(c.Client, c.Caches, c.issuer)
+		}},
+		{name: "token cleaner", ownOnly: true, make: func() (runner, error) {
+			return tokencleaner.New(c.Client, c.Caches), nil
 		}},
 		{name: "pod collector", make: func() (runner, error) { return podgc.New(c.Client, c.Caches, podgc.Options{}) }},
 	}

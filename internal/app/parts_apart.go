@@ -142,19 +142,26 @@ func writeKubeconfigs(server *apiserver.Server, dir string, progress *cli.Progre
 
 func newControllerManagerCommand(streams Streams) *cobra.Command {
 	var grace time.Duration
+	var signing signingOptions
 	cmd := newApartCommand(streams, "controller-manager", "Run all controllers", true, func(*apartOptions) work {
 		return work{name: "allot-controller-manager", parts: func(c *component) ([]part, <-chan struct{}, error) {
 			cfg := rest.CopyConfig(c.Client.Config())
 			if err := rest.LoadTLSFiles(cfg); err != nil {
 				return nil, nil, fmt.Errorf("certificates of the API server: %w", err)
 			}
-			c.nodeGrace, c.rootCA = grace, cfg.CAData
+			c.nodeGrace, c.rootCA, c.issuer = grace, cfg.CAData, signing.issuer()
 			parts, err := newControllers(c)
 			return parts, nil, err
 		}}
 	})
 	addNodeGraceFlag(cmd.Flags(), &grace)
-	cmd.PreRunE = func(*cobra.Command, []string) error { return checkNodeGrace(grace) }
+	signing.addFlags(cmd.Flags())
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if err := signing.check(); err != nil {
+			return err
+		}
+		return checkNodeGrace(grace)
+	}
 	return cmd
 }
 

@@ -3,6 +3,7 @@ package client
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -14,6 +15,7 @@ import (
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	batch "github.com/allot-dev/allot/api/batch/v1"
@@ -45,6 +47,14 @@ func (s *Set) Namespaces() Client[*corev1.Namespace, *corev1.NamespaceList] {
 	return namespaces.client(s, "")
 }
 func (f *Informers) Namespaces() *Informer[*corev1.Namespace] { return namespaces.cache(f) }
+
+var secrets = kindOf[corev1.Secret, corev1.SecretList](corev1.SchemeGroupVersion, "secrets").
+	cachedIn(metav1.NamespaceSystem)
+
+func (s *Set) Secrets(namespace string) Client[*corev1.Secret, *corev1.SecretList] {
+	return secrets.client(s, namespace)
+}
+func (f *Informers) SystemSecrets() *Informer[*corev1.Secret] { return secrets.cache(f) }
 
 // DefaultServiceAccount is the name of the ServiceAccount that each namespace has.
 const DefaultServiceAccount = "default"
@@ -363,6 +373,17 @@ func (s *Set) ResourcePoolStatusRequests() Client[*upstreamv1alpha3.ResourcePool
 }
 func (f *Informers) ResourcePoolStatusRequests() *Informer[*upstreamv1alpha3.ResourcePoolStatusRequest] {
 	return resourcePoolStatusRequests.cache(f)
+}
+
+var certificateSigningRequests = kindOf[certificatesv1.CertificateSigningRequest,
+	certificatesv1.CertificateSigningRequestList](certificatesv1.SchemeGroupVersion, "certificatesigningrequests")
+
+func (s *Set) CertificateSigningRequests() Client[*certificatesv1.CertificateSigningRequest,
+	*certificatesv1.CertificateSigningRequestList] {
+	return certificateSigningRequests.client(s, "")
+}
+func (f *Informers) CertificateSigningRequests() *Informer[*certificatesv1.CertificateSigningRequest] {
+	return certificateSigningRequests.cache(f)
 }
 
 var csiNodes = kindOf[storagev1.CSINode, storagev1.CSINodeList](storagev1.SchemeGroupVersion, "csinodes")

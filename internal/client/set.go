@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -153,4 +154,10 @@ func (s *Set) Evict(ctx context.Context, eviction *policyv1.Eviction) error {
 func (s *Set) FinalizeNamespace(ctx context.Context, namespace *corev1.Namespace) error {
 	return s.servers[corev1.SchemeGroupVersion].Put().Resource("namespaces").Name(namespace.Name).
 		SubResource("finalize").Body(namespace).Do(ctx).Error()
+}
+
+// UpdateApproval replaces the conditions by which a request for a certificate is approved or denied.
+func (s *Set) UpdateApproval(ctx context.Context, request *certificatesv1.CertificateSigningRequest) error {
+	return s.servers[certificatesv1.SchemeGroupVersion].Put().Resource("certificatesigningrequests").Name(request.Name).
+		SubResource("approval").Body(request).Do(ctx).Error()
 }

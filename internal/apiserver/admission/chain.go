@@ -3,11 +3,13 @@ package admission
 import (
 	"context"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
@@ -39,6 +41,8 @@ type Rules struct {
 	// ServiceAccounts means that pods run as ServiceAccounts. Something must create the account
 	// "default" in each namespace.
 	ServiceAccounts bool
+	// Authorizer decides who may approve and sign certificates.
+	Authorizer authorizer.UnconditionalAuthorizer
 }
 
 // Restriction limits the writes of nodes.
@@ -117,6 +121,9 @@ func (c *Chain) admitPod(ctx context.Context, a admission.Attributes, pod *core.
 
 // Validate implements admission.ValidationInterface.
 func (c *Chain) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	if request, ok := a.GetObject().(*certificatesv1.CertificateSigningRequest); ok {
+		return c.certificate(ctx, a, request)
+	}
 	if a.GetSubresource() != "" {
 		return nil
 	}

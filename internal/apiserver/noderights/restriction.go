@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/pki"
 )
 
 // Restrict rejects writes of a node to objects that are not its own. Users that are not nodes are
@@ -49,6 +51,8 @@ func (n *Authorizer) Restrict(ctx context.Context, a admission.Attributes) error
 		}
 	case "resource.k8s.io/resourceslices":
 		why = r.slice(a)
+	case "certificates.k8s.io/certificatesigningrequests":
+		why = r.certificate(a)
 	}
 	if err == nil && why != "" {
 		err = admission.NewForbidden(a, fmt.Errorf("node %q: %s", node, why))
@@ -146,6 +150,23 @@ func (r restriction) podStatus(a admission.Attributes) string {
 		!apiequality.Semantic.DeepEqual(old.Status.NodeAllocatableResourceClaimStatuses,
 			pod.Status.NodeAllocatableResourceClaimStatuses):
 		return "it may not change the claims of pods"
+	}
+	return ""
+}
+
+// certificate allows a node to request certificates of kubelets with its own name only.
+func (r restriction) certificate(a admission.Attributes) string {
+	request, ok := a.GetObject().(*certificatesv1.CertificateSigningRequest)
+	if !ok || a.GetOperation() != admission.Create || request.Spec.SignerName != certificatesv1.KubeletServingSignerName &&
+		request.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName {
+		return ""
+	}
+	parsed, err := pki.ParseRequest(request.Spec.Request)
+	if err != nil {
+		return "unable to parse csr: " + err.Error()
+	}
+	if name := "system:node:" + r.node; parsed.Subject.CommonName != name {
+		return "can only create a node CSR with CN=" + name
 	}
 	return ""
 }

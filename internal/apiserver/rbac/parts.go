@@ -37,7 +37,7 @@ func parts() []part {
 		{"system:kube-scheduler", userSubjects(user.KubeScheduler), schedulerRules()},
 		{"system:kube-controller-manager", userSubjects(user.KubeControllerManager), managerRules()},
 		{FleetUser, userSubjects(FleetUser), append(fleetRules(), eventRules()...)},
-	}, claimControllers(), workloadControllers(), collectors())
+	}, claimControllers(), workloadControllers(), collectors(), certificateControllers())
 }
 
 func userSubjects(name string) []rbacv1.Subject {
@@ -280,6 +280,7 @@ func nodeRules() []rbacv1.PolicyRule {
 		allow(read, "", "services"),
 		allow(read, groupStorage, "csidrivers"),
 		allow(read, "node.k8s.io", "runtimeclasses"),
+		allow("create "+read, groupCertificates, signingRequests), // a kubelet renews its certificates
 		allow("create", groupAuthentication, "tokenreviews"),
 		allow("create", groupAuthorization, "subjectaccessreviews localsubjectaccessreviews"),
 	)

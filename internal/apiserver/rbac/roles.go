@@ -16,6 +16,7 @@ const (
 
 	groupAuthentication = "authentication.k8s.io"
 	groupAuthorization  = "authorization.k8s.io"
+	groupCertificates   = "certificates.k8s.io"
 	groupCoordination   = "coordination.k8s.io"
 	groupDiscovery      = "discovery.k8s.io"
 	groupEvents         = "events.k8s.io"
@@ -48,7 +49,7 @@ func allowPaths(verbs, paths string) rbacv1.PolicyRule {
 // SystemRoles are the ClusterRoles that every server has, with their labels and annotations. The
 // roles view, edit and admin allow what the classes of the served resources say.
 func SystemRoles(served []Resource) []rbacv1.ClusterRole {
-	roles := slices.Concat(userRoles(), aggregatedRoles(served), partRoles())
+	roles := slices.Concat(userRoles(), aggregatedRoles(served), partRoles(), certificateRoles())
 	for i := range roles {
 		mark(&roles[i].ObjectMeta)
 	}
@@ -68,6 +69,7 @@ func SystemBindings() []rbacv1.ClusterRoleBinding {
 		bind("system:public-info-viewer", group(user.AllAuthenticated), group(user.AllUnauthenticated)),
 		bind(nodeBinding), // the node authorizer has the rules; the group is bound to no role
 	}
+	bindings = append(bindings, joinBindings()...)
 	for _, p := range parts() {
 		bindings = append(bindings, bind(p.role, p.subjects...))
 	}

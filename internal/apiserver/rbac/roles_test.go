@@ -95,6 +95,43 @@ func TestWhoMayDoWhat(t *testing.T) {
 	}
 }
 
+// TestNodesMay: what every node may do, and a machine that joins.
+func TestNodesMay(t *testing.T) {
+	p := rbac.NewPolicy()
+	for _, r := range rbac.SystemRoles(registry.Resources()) {
+		p.SetRole("", r.Name, r.Rules)
+	}
+	for _, b := range rbac.SystemBindings() {
+		p.SetClusterRoleBinding(&b)
+	}
+	node := &user.DefaultInfo{Name: "system:node:n", Groups: []string{user.NodesGroup, user.AllAuthenticated}}
+	machine := &user.DefaultInfo{
+		Name: "system:bootstrap:abcdef", Groups: []string{"system:bootstrappers", rbac.JoiningGroup, user.AllAuthenticated},
+	}
+	other := &user.DefaultInfo{
+		Name: "system:bootstrap:abcdeg", Groups: []string{"system:bootstrappers", user.AllAuthenticated},
+	}
+	const requests = "certificatesigningrequests.certificates.k8s.io"
+	for request, want := range map[string][3]bool{ // node, machine, other
+		"create " + requests:                     {true, true, false},
+		"watch " + requests:                      {true, true, false},
+		"create " + requests + "/nodeclient":     {false, true, false},
+		"create " + requests + "/selfnodeclient": {true, false, false},
+		"update " + requests + "/approval":       {false, false, false},
+		"delete " + requests:                     {false, false, false},
+		"get nodes":                              {false, false, false},
+	} {
+		for i, who := range []user.Info{node, machine, other} {
+			a := rbac.Attributes(who, request)
+			decision, _, err := p.Authorize(t.Context(), a)
+			got := decision == authorizer.DecisionAllow || i == 0 && rbac.NodesMay(a)
+			if err != nil || got != want[i] {
+				t.Errorf("%s: %s: allowed is %t, error %v", who.GetName(), request, got, err)
+			}
+		}
+	}
+}
+
 // BenchmarkAuthorize asks for the most frequent writes of allot's own parts, with 2,000 other
 // bindings around.
 func BenchmarkAuthorize(b *testing.B) {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/allot-dev/allot/internal/apiserver/printers"
 	"github.com/allot-dev/allot/internal/apiserver/rbac"
@@ -57,6 +58,9 @@ type kind[T any, P pointer[T]] struct {
 	keepsGeneration bool
 	// statusAtCreate keeps the status of a new object as set by the client.
 	statusAtCreate bool
+	// fixed and fixedByStatus are the fields that an update, and an update of the status, never change,
+	// in addition to the status and to the spec.
+	fixed, fixedByStatus []fieldpath.Path
 	// statusOnly means that the status subresource does not change the metadata.
 	statusOnly bool
 	// createOnUpdate allows a PUT to create; needsVersion rejects a PUT without resourceVersion.

@@ -50,13 +50,14 @@ func pods(g given) entry {
 		warnings:       validation.PodWarnings,
 		wrap:           func(s *storage) rest.Storage { return &podStorage{s} },
 		more: func(store *genericregistry.Store) map[string]rest.Storage {
+			reach := kubelets{pods: store, others: g.lookup, transport: g.kubelets}
 			return map[string]rest.Storage{
 				"binding":     &binding{store: store},
 				"eviction":    &eviction{pods: store, others: g.lookup, now: g.now},
-				"log":         &podLog{simulated{store, "no logs"}},
-				"exec":        &podStream{simulated{store, "nothing to run a command in"}},
-				"attach":      &podStream{simulated{store, "nothing to attach to"}},
-				"portforward": &podStream{simulated{store, "no ports"}},
+				"log":         &podLog{reach},
+				"exec":        &podStream{reach, g.access.Authorizer, execStream},
+				"attach":      &podStream{reach, g.access.Authorizer, attachStream},
+				"portforward": &podStream{reach, g.access.Authorizer, forwardStream},
 			}
 		},
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/netip"
 	"slices"
 	"time"
@@ -49,6 +50,8 @@ type Config struct {
 	// DeviceRefused is called for each write of a claim that is refused because another claim has
 	// one of its devices. It may be nil.
 	DeviceRefused func()
+	// Kubelets reaches the kubelets of real nodes. It may be nil.
+	Kubelets http.RoundTripper
 	// ServiceRange is the range of the cluster IPs of Services.
 	ServiceRange netip.Prefix
 }
@@ -67,8 +70,8 @@ func New(cfg Config) (*Registry, error) {
 	}
 	for _, e := range table(given{
 		lookup: r.lookup, access: cfg.Access, features: cfg.Features, alone: cfg.Alone, now: time.Now, resource: cfg.Resource,
-		deviceRefused: cfg.DeviceRefused,
-		allocator:     allocator,
+		deviceRefused: cfg.DeviceRefused, kubelets: cfg.Kubelets,
+		allocator: allocator,
 	}) {
 		if !e.served(cfg.Features) {
 			continue

@@ -176,7 +176,7 @@ func (s strategy[T, P]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set
 	if s.kind.status == nil {
 		return nil
 	}
-	return s.kind.names.reset(fieldpath.MakePathOrDie("status"))
+	return s.kind.names.reset(append(slices.Clone(s.kind.fixed), fieldpath.MakePathOrDie("status"))...)
 }
 
 // statusStrategy is the update strategy of the status subresource.
@@ -220,7 +220,7 @@ func (s statusStrategy[T, P]) WarningsOnUpdate(context.Context, runtime.Object, 
 }
 
 func (s statusStrategy[T, P]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
-	paths := []fieldpath.Path{fieldpath.MakePathOrDie("spec")}
+	paths := append(slices.Clone(s.kind.fixedByStatus), fieldpath.MakePathOrDie("spec"))
 	if s.kind.statusOnly {
 		paths = append(paths, fieldpath.MakePathOrDie("metadata"))
 	}

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"time"
 
@@ -43,6 +44,8 @@ type given struct {
 	resource func(schema.GroupVersionKind) (schema.GroupVersionResource, error)
 	// deviceRefused is called for each write that the guard of devices refuses; it may be nil
 	deviceRefused func()
+	// kubelets reaches the kubelets of real nodes; it may be nil.
+	kubelets http.RoundTripper
 	// allocator is nil where no objects are stored.
 	allocator *serviceAllocator
 }
@@ -107,7 +110,7 @@ func table(g given) []entry {
 		replicationControllers(), podTemplates(),
 		persistentVolumeClaims(), persistentVolumes(g.now), services(g), ipAddresses(), endpoints(), endpointSlices(),
 		limitRanges(), resourceQuotas(), podDisruptionBudgets(), runtimeClasses(),
-		horizontalPodAutoscalers(),
+		horizontalPodAutoscalers(), certificateSigningRequests(g.now),
 		priorityClasses(), workloads(), podGroups(), compositePodGroups(),
 		resourceClaims(g), resourceClaimTemplates(), clusterResourceClaimTemplates(), deviceClasses(), resourceSlices(g.now),
 		deviceTaintRules(g.now), resourcePoolStatusRequests(),
@@ -155,6 +158,9 @@ func StoredVersions() schema.GroupVersions {
 // stored and never served.
 func AddToScheme(scheme *runtime.Scheme) error {
 	addStored(scheme)
+	if err := addPodOptions(scheme); err != nil {
+		return err
+	}
 	for _, g := range []struct {
 		version schema.GroupVersion
 		kinds   []runtime.Object

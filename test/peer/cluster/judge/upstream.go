@@ -31,6 +31,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/autoscaling/horizontalpodautoscaler"
 	"k8s.io/kubernetes/pkg/registry/batch/cronjob"
 	"k8s.io/kubernetes/pkg/registry/batch/job"
+	"k8s.io/kubernetes/pkg/registry/certificates/certificates"
 	"k8s.io/kubernetes/pkg/registry/coordination/lease"
 	"k8s.io/kubernetes/pkg/registry/core/configmap"
 	"k8s.io/kubernetes/pkg/registry/core/endpoint"
@@ -199,6 +200,9 @@ func Upstream() (*Server, error) {
 		},
 		{Group: "batch", Resource: "cronjobs"}:                  {cronjob.Strategy, cronjob.Strategy, cronjob.StatusStrategy},
 		{Group: "batch", Resource: "jobs"}:                      {job.Strategy, job.Strategy, job.StatusStrategy},
+		{Group: "certificates.k8s.io", Resource: "certificatesigningrequests"}: {
+			certificates.Strategy, certificates.Strategy, certificates.StatusStrategy,
+		},
 		{Group: "coordination.k8s.io", Resource: "leases"}:      {lease.Strategy, lease.Strategy, nil},
 		{Group: "discovery.k8s.io", Resource: "endpointslices"}: {endpointslice.Strategy, endpointslice.Strategy, nil},
 		{Group: "networking.k8s.io", Resource: "ipaddresses"}:   {ipaddress.Strategy, ipaddress.Strategy, nil},
