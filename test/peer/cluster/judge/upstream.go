@@ -198,8 +198,8 @@ func Upstream() (*Server, error) {
 		{Group: "autoscaling", Resource: "horizontalpodautoscalers"}: {
 			horizontalpodautoscaler.Strategy, horizontalpodautoscaler.Strategy, horizontalpodautoscaler.StatusStrategy,
 		},
-		{Group: "batch", Resource: "cronjobs"}:                  {cronjob.Strategy, cronjob.Strategy, cronjob.StatusStrategy},
-		{Group: "batch", Resource: "jobs"}:                      {job.Strategy, job.Strategy, job.StatusStrategy},
+		{Group: "batch", Resource: "cronjobs"}: {cronjob.Strategy, cronjob.Strategy, cronjob.StatusStrategy},
+		{Group: "batch", Resource: "jobs"}:     {job.Strategy, job.Strategy, job.StatusStrategy},
 		{Group: "certificates.k8s.io", Resource: "certificatesigningrequests"}: {
 			certificates.Strategy, certificates.Strategy, certificates.StatusStrategy,
 		},
