@@ -193,7 +193,9 @@ func TestApprovalIsFinal(t *testing.T) {
 	if err := patch("approval", `{"conditions":[`+approved+`]}`); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []string{`{"conditions":[]}`, `{"conditions":[` + denied + `]}`, `{"conditions":[` + approved + `,` + denied + `]}`} {
+	for _, c := range []string{
+		`{"conditions":[]}`, `{"conditions":[` + denied + `]}`, `{"conditions":[` + approved + `,` + denied + `]}`,
+	} {
 		if err := patch("approval", c); !apierrors.IsInvalid(err) {
 			t.Errorf("%s: %v", c, err)
 		}
@@ -241,7 +243,8 @@ func TestBootstrapToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg.BearerToken = "abcdef.0123456789abcdeg"
-	if _, err := clientset(t, cfg).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}); !apierrors.IsUnauthorized(err) {
+	_, err = clientset(t, cfg).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	if !apierrors.IsUnauthorized(err) {
 		t.Errorf("another token: %v", err)
 	}
 }

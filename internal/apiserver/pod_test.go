@@ -303,10 +303,19 @@ func TestPriority(t *testing.T) {
 
 func TestLogsSayWhyThereAreNone(t *testing.T) {
 	ns := namespace(t)
-	pods := clientset(t, remote(t)).CoreV1().Pods(ns)
-	create(t, ns, podYAML)
-	err := pods.GetLogs("p", &corev1.PodLogOptions{}).Do(t.Context()).Error()
+	client := clientset(t, remote(t))
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: unique("simulated")}}
+	if _, err := client.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	podOn(t, client, ns, "p", node.Name, "c")
+	err := client.CoreV1().Pods(ns).GetLogs("p", &corev1.PodLogOptions{}).Do(t.Context()).Error()
 	if err == nil || err.Error() != "pod p has no logs: it runs on a simulated node" {
 		t.Errorf("got %v", err)
+	}
+	podOn(t, client, ns, "waits", "", "c")
+	logs, err := client.CoreV1().Pods(ns).GetLogs("waits", &corev1.PodLogOptions{}).Do(t.Context()).Raw()
+	if err != nil || len(logs) > 0 {
+		t.Errorf("a pod without a node has the logs %q, error %v", logs, err)
 	}
 }

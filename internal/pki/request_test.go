@@ -43,7 +43,9 @@ func TestIssue(t *testing.T) {
 	if err := files.Check(); err != nil {
 		t.Fatal(err)
 	}
-	for name, issuer := range map[string]interface{ Issue(Request) ([]byte, error) }{"directory": a, "files": files} {
+	for name, issuer := range map[string]interface {
+		Issue(request Request) ([]byte, error)
+	}{"directory": a, "files": files} {
 		for _, c := range []struct{ life, until time.Duration }{
 			{time.Hour, time.Hour},
 			{8 * time.Hour, 8*time.Hour - requestBackdate},

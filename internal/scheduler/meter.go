@@ -119,9 +119,7 @@ type counted struct {
 
 func (c counted) Commit(ctx context.Context, plan *plan.Plan) commit.Result {
 	begun := c.clock.Now()
-	ctx, end := c.spans.writing(ctx, len(plan.Pods))
-	result := c.committer.Commit(ctx, plan)
-	end(result)
+	result := c.spans.write(ctx, len(plan.Pods), func(ctx context.Context) commit.Result { return c.committer.Commit(ctx, plan) })
 	c.created(plan, result)
 	c.bound(plan, result, begun)
 	return result
@@ -129,9 +127,7 @@ func (c counted) Commit(ctx context.Context, plan *plan.Plan) commit.Result {
 
 func (c counted) Claims(ctx context.Context, plan *plan.Plan) commit.Result {
 	begun := c.clock.Now()
-	ctx, end := c.spans.writing(ctx, 0)
-	result := c.committer.Claims(ctx, plan)
-	end(result)
+	result := c.spans.write(ctx, 0, func(ctx context.Context) commit.Result { return c.committer.Claims(ctx, plan) })
 	c.created(plan, result)
 	if result.Refused != nil {
 		c.refused(plan, begun)
@@ -141,9 +137,7 @@ func (c counted) Claims(ctx context.Context, plan *plan.Plan) commit.Result {
 
 func (c counted) Binds(ctx context.Context, plan *plan.Plan) commit.Result {
 	begun := c.clock.Now()
-	ctx, end := c.spans.writing(ctx, len(plan.Pods))
-	result := c.committer.Binds(ctx, plan)
-	end(result)
+	result := c.spans.write(ctx, len(plan.Pods), func(ctx context.Context) commit.Result { return c.committer.Binds(ctx, plan) })
 	c.bound(plan, result, begun)
 	return result
 }

@@ -49,8 +49,9 @@ func (s *spans) begin(unit *model.Unit, attempt time.Time) {
 	if unit.Group == nil || !unit.Group.Scheduled {
 		start = unit.Created
 	}
-	_, s.open[unit.Key] = s.tracer.Start(context.Background(), "Schedule "+resourceOf(unit.Key), trace.WithNewRoot(),
-		trace.WithTimestamp(start), trace.WithAttributes(attribute.String("allot.unit", unit.Key.String())))
+	_, s.open[unit.Key] = s.tracer.Start(context.Background(), //nolint:spancheck // end ends it
+		"Schedule "+resourceOf(unit.Key), trace.WithNewRoot(), trace.WithTimestamp(start),
+		trace.WithAttributes(attribute.String("allot.unit", unit.Key.String())))
 }
 
 // tried records an attempt that began at some time and ends now.
@@ -82,18 +83,18 @@ func (s *spans) endAll(now time.Time) {
 	}
 }
 
-// writing returns a context with the span of a write of a plan, and a function that ends it.
-func (s *spans) writing(ctx context.Context, pods int) (context.Context, func(commit.Result)) {
+// write calls a function that writes a plan, with a span. The function binds some pods.
+func (s *spans) write(ctx context.Context, pods int, write func(context.Context) commit.Result) commit.Result {
 	ctx, span := s.tracer.Start(ctx, "Write plan", trace.WithAttributes(attribute.Int("allot.pods", pods)))
-	return ctx, func(result commit.Result) {
-		if result.Refused != nil {
-			span.RecordError(result.Refused)
-		}
-		for _, err := range result.Failed {
-			span.RecordError(err)
-		}
-		span.End()
+	defer span.End()
+	result := write(ctx)
+	if result.Refused != nil {
+		span.RecordError(result.Refused)
 	}
+	for _, err := range result.Failed {
+		span.RecordError(err)
+	}
+	return result
 }
 
 // resourceOf returns the resource of which a unit is an object.

@@ -29,31 +29,39 @@ func TestUnitsAreTraced(t *testing.T) {
 			root = ""
 			for _, other := range recorder.Ended() {
 				if other.SpanContext().Equal(parent) {
-					root = "in " + other.Name() + attributeOf(other, "allot.unit")
+					root = "in " + nameOf(other)
 				}
 			}
 		}
-		got = append(got, span.Name()+attributeOf(span, "allot.unit")+attributeOf(span, "allot.result")+
+		got = append(got, nameOf(span)+attributeOf(span, "allot.result")+
 			attributeOf(span, "allot.reason")+attributeOf(span, "allot.pods")+" "+root)
 	}
 	slices.Sort(got)
 	want := []string{
-		"Place placed 2 in Schedule podgroup podgroup ns/fits",
-		"Place unschedulable Devices 3 in Schedule podgroup podgroup ns/large",
-		"Schedule podgroup podgroup ns/fits root",
-		"Schedule podgroup podgroup ns/large root",
-		"Write plan 2 in Schedule podgroup podgroup ns/fits",
+		"Place placed 2 in Schedule podgroup: podgroup ns/fits",
+		"Place unschedulable Devices 3 in Schedule podgroup: podgroup ns/large",
+		"Schedule podgroup: podgroup ns/fits root",
+		"Schedule podgroup: podgroup ns/large root",
+		"Write plan 2 in Schedule podgroup: podgroup ns/fits",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("spans (-want +got):\n%s", diff)
 	}
 }
 
+// nameOf returns the name of a span, and that of its unit.
+func nameOf(span sdktrace.ReadOnlySpan) string {
+	if unit := attributeOf(span, "allot.unit"); unit != "" {
+		return span.Name() + ":" + unit
+	}
+	return span.Name()
+}
+
 // attributeOf returns an attribute of a span after a blank, or "".
 func attributeOf(span sdktrace.ReadOnlySpan, key string) string {
 	for _, a := range span.Attributes() {
 		if string(a.Key) == key {
-			return " " + a.Value.Emit()
+			return " " + a.Value.String()
 		}
 	}
 	return ""

@@ -15,8 +15,8 @@ import (
 	"github.com/allot-dev/allot/internal/pki"
 )
 
-// certificate decides about requests for certificates: who may approve and sign those of a signer,
-// and which subject a client of the API may not have.
+// certificate decides about requests for certificates: whether the user may approve or sign those of
+// the signer, and which subject a client of the API may not have.
 func (c *Chain) certificate(
 	ctx context.Context, a admission.Attributes, request *certificatesv1.CertificateSigningRequest,
 ) error {

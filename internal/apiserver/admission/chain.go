@@ -41,7 +41,7 @@ type Rules struct {
 	// ServiceAccounts means that pods run as ServiceAccounts. Something must create the account
 	// "default" in each namespace.
 	ServiceAccounts bool
-	// Authorizer decides who may approve and sign certificates.
+	// Authorizer decides which users may approve and sign certificates.
 	Authorizer authorizer.UnconditionalAuthorizer
 }
 

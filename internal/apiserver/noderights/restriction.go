@@ -29,31 +29,7 @@ func (n *Authorizer) Restrict(ctx context.Context, a admission.Attributes) error
 	if node == "" {
 		return admission.NewForbidden(a, fmt.Errorf("user %q is not the name of a node", a.GetUserInfo().GetName()))
 	}
-	r := restriction{n.Objects, node, n.Issuer}
-	var why string
-	var err error
-	switch gr := a.GetResource().GroupResource(); gr.Group + "/" + gr.Resource {
-	case "/pods":
-		why, err = r.pod(ctx, a)
-	case "/nodes":
-		why = r.ownNode(a)
-	case "/persistentvolumeclaims":
-		why = volumeClaim(a)
-	case "/serviceaccounts":
-		why, err = r.token(ctx, a)
-	case "coordination.k8s.io/leases":
-		if a.GetNamespace() != corev1.NamespaceNodeLease || nameOf(a) != node {
-			why = "it may only write the lease with its own name in " + corev1.NamespaceNodeLease
-		}
-	case "storage.k8s.io/csinodes":
-		if nameOf(a) != node {
-			why = "it may only write the one with its own name"
-		}
-	case "resource.k8s.io/resourceslices":
-		why = r.slice(a)
-	case "certificates.k8s.io/certificatesigningrequests":
-		why = r.certificate(a)
-	}
+	why, err := restriction{n.Objects, node, n.Issuer}.check(ctx, a)
 	if err == nil && why != "" {
 		err = admission.NewForbidden(a, fmt.Errorf("node %q: %s", node, why))
 	}
@@ -66,6 +42,33 @@ type restriction struct {
 	objects Objects
 	node    string
 	issuer  string
+}
+
+// check applies the rule for the kind of the object.
+func (r restriction) check(ctx context.Context, a admission.Attributes) (why string, err error) {
+	switch gr := a.GetResource().GroupResource(); gr.Group + "/" + gr.Resource {
+	case "/pods":
+		why, err = r.pod(ctx, a)
+	case "/nodes":
+		why = r.ownNode(a)
+	case "/persistentvolumeclaims":
+		why = volumeClaim(a)
+	case "/serviceaccounts":
+		why, err = r.token(ctx, a)
+	case "coordination.k8s.io/leases":
+		if a.GetNamespace() != corev1.NamespaceNodeLease || nameOf(a) != r.node {
+			why = "it may only write the lease with its own name in " + corev1.NamespaceNodeLease
+		}
+	case "storage.k8s.io/csinodes":
+		if nameOf(a) != r.node {
+			why = "it may only write the one with its own name"
+		}
+	case "resource.k8s.io/resourceslices":
+		why = r.slice(a)
+	case "certificates.k8s.io/certificatesigningrequests":
+		why = r.certificate(a)
+	}
+	return why, err
 }
 
 // nameOf returns the name of the object of a request. A create request has it only in the object.

@@ -21,8 +21,8 @@ import (
 
 const certificatesGroup = certificatesv1.GroupName
 
-// certificateSigningRequests are approved through one subresource and signed through another. Who
-// may do which is decided by admission.
+// certificateSigningRequests are approved through one subresource and signed through another.
+// Admission decides which users may do that.
 func certificateSigningRequests(now func() time.Time) entry {
 	type request = certificatesv1.CertificateSigningRequest
 	return &kind[request, *request]{

@@ -34,7 +34,7 @@ type requestServer interface {
 
 // Issuer signs certificates.
 type Issuer interface {
-	Issue(pki.Request) ([]byte, error)
+	Issue(request pki.Request) ([]byte, error)
 }
 
 // Controller approves, signs and deletes requests.

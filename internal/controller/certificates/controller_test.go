@@ -248,7 +248,9 @@ func TestLife(t *testing.T) {
 		{new(int32(1)), 10 * time.Minute},
 		{new(int32(1 << 30)), 365 * 24 * time.Hour},
 	} {
-		r := node(t, approved, spec(func(s *certificatesv1.CertificateSigningRequestSpec) { s.ExpirationSeconds = c.seconds }))
+		r := node(t, approved, spec(func(s *certificatesv1.CertificateSigningRequestSpec) {
+			s.ExpirationSeconds = c.seconds
+		}))
 		w := &world{}
 		reconcile(t, w, r, epoch, nil)
 		if len(w.issued) != 1 || w.issued[0].Life != c.want || w.issued[0].Usage != x509.KeyUsageDigitalSignature ||

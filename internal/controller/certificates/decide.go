@@ -29,7 +29,7 @@ const (
 	nodePrefix = "system:node:"
 )
 
-// Approval is a permission that approves a request of those who have it.
+// Approval is a permission: a request is approved if its requester has it.
 type Approval struct {
 	// Subresource is the subresource of CertificateSigningRequests that the requester may create.
 	Subresource string
@@ -106,7 +106,7 @@ func kubeletClient(request *x509.CertificateRequest, usages []certificatesv1.Key
 	case len(request.DNSNames) > 0:
 		return errors.New("DNS subjectAltNames are not allowed")
 	case len(request.EmailAddresses) > 0:
-		return errors.New("Email subjectAltNames are not allowed") //nolint:staticcheck // Kubernetes' message
+		return errors.New("Email subjectAltNames are not allowed") //nolint:revive // Kubernetes' message
 	case len(request.IPAddresses) > 0:
 		return errors.New("IP subjectAltNames are not allowed")
 	case len(request.URIs) > 0:
@@ -124,7 +124,7 @@ func kubeletServing(request *x509.CertificateRequest, usages []certificatesv1.Ke
 	case len(request.DNSNames) == 0 && len(request.IPAddresses) == 0:
 		return errors.New("DNS or IP subjectAltName is required")
 	case len(request.EmailAddresses) > 0:
-		return errors.New("Email subjectAltNames are not allowed") //nolint:staticcheck // Kubernetes' message
+		return errors.New("Email subjectAltNames are not allowed") //nolint:revive // Kubernetes' message
 	case len(request.URIs) > 0:
 		return errors.New("URI subjectAltNames are not allowed")
 	case !strings.HasPrefix(request.Subject.CommonName, nodePrefix):

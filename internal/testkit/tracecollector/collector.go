@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -63,5 +64,5 @@ func (c *Collector) Export(_ context.Context, request *collectorv1.ExportTraceSe
 func (c *Collector) Spans() []*tracesv1.Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.spans[:len(c.spans):len(c.spans)]
+	return slices.Clip(c.spans)
 }
