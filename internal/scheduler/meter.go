@@ -119,7 +119,9 @@ type counted struct {
 
 func (c counted) Commit(ctx context.Context, plan *plan.Plan) commit.Result {
 	begun := c.clock.Now()
-	result := c.spans.write(ctx, len(plan.Pods), func(ctx context.Context) commit.Result { return c.committer.Commit(ctx, plan) })
+	result := c.spans.write(ctx, len(plan.Pods), func(ctx context.Context) commit.Result {
+		return c.committer.Commit(ctx, plan)
+	})
 	c.created(plan, result)
 	c.bound(plan, result, begun)
 	return result
@@ -137,7 +139,9 @@ func (c counted) Claims(ctx context.Context, plan *plan.Plan) commit.Result {
 
 func (c counted) Binds(ctx context.Context, plan *plan.Plan) commit.Result {
 	begun := c.clock.Now()
-	result := c.spans.write(ctx, len(plan.Pods), func(ctx context.Context) commit.Result { return c.committer.Binds(ctx, plan) })
+	result := c.spans.write(ctx, len(plan.Pods), func(ctx context.Context) commit.Result {
+		return c.committer.Binds(ctx, plan)
+	})
 	c.bound(plan, result, begun)
 	return result
 }

@@ -106,13 +106,13 @@ func kubeletClient(request *x509.CertificateRequest, usages []certificatesv1.Key
 	case len(request.DNSNames) > 0:
 		return errors.New("DNS subjectAltNames are not allowed")
 	case len(request.EmailAddresses) > 0:
-		return errors.New("Email subjectAltNames are not allowed") //nolint:revive // Kubernetes' message
+		return errors.New("Email subjectAltNames are not allowed")
 	case len(request.IPAddresses) > 0:
 		return errors.New("IP subjectAltNames are not allowed")
 	case len(request.URIs) > 0:
 		return errors.New("URI subjectAltNames are not allowed")
 	case !strings.HasPrefix(request.Subject.CommonName, nodePrefix):
-		return errors.New("subject common name does not begin with system:node:")
+		return errors.New("subject common name does not begin with system:node:") //nolint:revive // Kubernetes' message
 	}
 	return kubeletUsages(usages, certificatesv1.UsageClientAuth)
 }
@@ -124,11 +124,11 @@ func kubeletServing(request *x509.CertificateRequest, usages []certificatesv1.Ke
 	case len(request.DNSNames) == 0 && len(request.IPAddresses) == 0:
 		return errors.New("DNS or IP subjectAltName is required")
 	case len(request.EmailAddresses) > 0:
-		return errors.New("Email subjectAltNames are not allowed") //nolint:revive // Kubernetes' message
+		return errors.New("Email subjectAltNames are not allowed")
 	case len(request.URIs) > 0:
 		return errors.New("URI subjectAltNames are not allowed")
 	case !strings.HasPrefix(request.Subject.CommonName, nodePrefix):
-		return errors.New("subject common name does not begin with system:node:")
+		return errors.New("subject common name does not begin with system:node:") //nolint:revive // Kubernetes' message
 	}
 	return kubeletUsages(usages, certificatesv1.UsageServerAuth)
 }
