@@ -128,6 +128,7 @@ var edges = []struct{ from, to, why string }{
 		"controllers of pods count and write them in one way"},
 	{"controller/{cronjob,endpointmirror}", "client", "a controller reads caches and writes the difference"},
 	{"controller/endpointmirror", "controller/reconciler", "the queue and the workers are the same for all"},
+	{"controller/{endpoints,endpointmirror}", "controller/serviceslices", "EndpointSlices are followed in one way"},
 	{"controller/cronjob", "controller/workload", "unseen writes are dropped after the same time"},
 	{"controller/cronjob", "cron", "schedules are parsed in one way"},
 	{"controller/{devicetaint,nodetaint}", "controller/eviction",

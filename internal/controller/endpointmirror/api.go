@@ -5,23 +5,22 @@ import (
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	endpointsliceutil "k8s.io/endpointslice/util"
 
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/controller/serviceslices"
 )
 
 // New returns the controller of the Endpoints in inf's caches. It must be called before inf is
 // started.
 func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*Controller, error) {
 	endpoints, services, slices := inf.Endpoints(), inf.Services(), inf.EndpointSlices()
-	if err := slices.AddIndex(byService, serviceKey); err != nil {
+	if err := slices.AddIndex(serviceslices.Index, serviceslices.Keys); err != nil {
 		return nil, err
 	}
 	c := &Controller{
-		endpoints: endpoints, services: services, slices: slices, write: server{set}, events: events,
-		own: endpointsliceutil.NewEndpointSliceTracker(),
+		endpoints: endpoints, services: services, write: server{set}, events: events,
+		own: serviceslices.NewOwn(slices, controllerName),
 	}
 	runner := reconciler.New("endpointmirror", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})
 	c.queue, c.run = runner, runner.Run
@@ -29,14 +28,6 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 	services.OnChange(c.onService)
 	slices.OnChange(c.onSlice)
 	return c, nil
-}
-
-func serviceKey(slice *discoveryv1.EndpointSlice) []string {
-	name, ok := slice.Labels[discoveryv1.LabelServiceName]
-	if !ok {
-		return nil
-	}
-	return []string{types.NamespacedName{Namespace: slice.Namespace, Name: name}.String()}
 }
 
 // server implements the writer with a client.Set.

@@ -5,32 +5,19 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	endpointsliceutil "k8s.io/endpointslice/util"
 
 	"github.com/allot-dev/allot/internal/controller/reconciler"
-)
-
-const (
-	// gatherWindow is the delay after an event, so that several events cause one write.
-	gatherWindow = 20 * time.Millisecond
-	// byService is the index of EndpointSlices by the keys of their Services.
-	byService = "endpoints-service"
+	"github.com/allot-dev/allot/internal/controller/serviceslices"
 )
 
 // cache is the cache of one kind.
 type cache[T any] interface {
 	Get(namespace, name string) (T, bool)
-}
-
-// sliceCache is the cache of EndpointSlices. It must have the index byService.
-type sliceCache interface {
-	ByIndex(index, key string) []*discoveryv1.EndpointSlice
 }
 
 // writer writes EndpointSlices.
@@ -45,8 +32,7 @@ type writer interface {
 type Controller struct {
 	endpoints cache[*legacy]
 	services  cache[*corev1.Service]
-	slices    sliceCache
-	own       *endpointsliceutil.EndpointSliceTracker // slices that the cache does not show yet
+	own       serviceslices.Own
 	write     writer
 	events    reconciler.Recorder
 	queue     reconciler.Queue[types.NamespacedName]
@@ -58,7 +44,8 @@ func (c *Controller) Run(ctx context.Context) error { return c.run(ctx) }
 
 // Reconcile makes the EndpointSlices of a Service a copy of its Endpoints.
 func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) error {
-	g := Gathered{Slices: c.existing(key)}
+	g := Gathered{Slices: c.own.Of(key)}
+	slices.SortFunc(g.Slices, func(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(a.Name, b.Name) })
 	if e, ok := c.endpoints.Get(key.Namespace, key.Name); ok {
 		g.Endpoints = e
 	}
@@ -68,7 +55,7 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 	if !isCopied(g.Endpoints, g.Service) {
 		c.own.DeleteService(key.Namespace, key.Name)
 	} else if c.own.StaleSlices(g.Service, g.Slices) {
-		c.queue.AddAfter(key, gatherWindow)
+		c.queue.AddAfter(key, serviceslices.GatherWindow)
 		return nil
 	}
 	plan := Decide(g)
@@ -77,22 +64,6 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 		return fmt.Errorf("endpoint slices for endpoints %s: %w", key, err)
 	}
 	return nil
-}
-
-// existing returns the slices of this controller for a Service, by name.
-func (c *Controller) existing(key types.NamespacedName) []*discoveryv1.EndpointSlice {
-	var out []*discoveryv1.EndpointSlice
-	for _, slice := range c.slices.ByIndex(byService, key.String()) {
-		if isOwn(slice) && slice.DeletionTimestamp == nil {
-			out = append(out, slice)
-		}
-	}
-	slices.SortFunc(out, func(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(a.Name, b.Name) })
-	return out
-}
-
-func isOwn(slice *discoveryv1.EndpointSlice) bool {
-	return slice.Labels[discoveryv1.LabelManagedBy] == controllerName
 }
 
 // report records events about addresses that are not copied.

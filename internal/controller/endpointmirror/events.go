@@ -4,9 +4,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/controller/serviceslices"
 )
 
 // onEndpoints handles a change in the cache of Endpoints.
@@ -27,23 +27,12 @@ func ask[T interface {
 	if after == none {
 		after = before
 	}
-	c.queue.AddAfter(reconciler.KeyOf(after), gatherWindow)
+	c.queue.AddAfter(reconciler.KeyOf(after), serviceslices.GatherWindow)
 }
 
 // onSlice handles a change in the cache of EndpointSlices: one that this controller did not make.
 func (c *Controller) onSlice(before, after *discoveryv1.EndpointSlice) {
-	switch {
-	case after == nil:
-		if isOwn(before) && c.own.Has(before) && !c.own.HandleDeletion(before) {
-			c.askServiceOf(before)
-		}
-	case before != nil && isOwn(before) != isOwn(after), isOwn(after) && c.own.ShouldSync(after):
-		c.askServiceOf(after)
-	}
-}
-
-func (c *Controller) askServiceOf(slice *discoveryv1.EndpointSlice) {
-	if name := slice.Labels[discoveryv1.LabelServiceName]; name != "" {
-		c.queue.AddAfter(types.NamespacedName{Namespace: slice.Namespace, Name: name}, gatherWindow)
+	if service, ok := c.own.Disturbed(before, after); ok {
+		c.queue.AddAfter(service, serviceslices.GatherWindow)
 	}
 }

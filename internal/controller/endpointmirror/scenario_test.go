@@ -16,20 +16,20 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	endpointsliceutil "k8s.io/endpointslice/util"
 	"sigs.k8s.io/yaml"
 
 	"github.com/allot-dev/allot/internal/controller/controllertest"
+	"github.com/allot-dev/allot/internal/controller/serviceslices"
 )
 
-// sliceStore is a cache with the index byService.
+// sliceStore is a cache with the index of serviceslices.
 type sliceStore struct {
 	controllertest.Store[*discoveryv1.EndpointSlice]
 }
 
 func (s sliceStore) ByIndex(_, key string) []*discoveryv1.EndpointSlice {
 	return slices.DeleteFunc(s.List(), func(slice *discoveryv1.EndpointSlice) bool {
-		return !slices.Contains(serviceKey(slice), key)
+		return !slices.Contains(serviceslices.Keys(slice), key)
 	})
 }
 
@@ -45,15 +45,15 @@ type world struct {
 
 func newWorld() *world {
 	w := &world{
-		Journal:   controllertest.NewJournal(gatherWindow),
+		Journal:   controllertest.NewJournal(serviceslices.GatherWindow),
 		endpoints: controllertest.Store[*legacy]{}, cachedEndpoints: controllertest.Store[*legacy]{},
 		services: controllertest.Store[*corev1.Service]{}, cachedServices: controllertest.Store[*corev1.Service]{},
 		slices:       sliceStore{controllertest.Store[*discoveryv1.EndpointSlice]{}},
 		cachedSlices: sliceStore{controllertest.Store[*discoveryv1.EndpointSlice]{}},
 	}
 	w.Controller = &Controller{
-		endpoints: w.cachedEndpoints, services: w.cachedServices, slices: w.cachedSlices, write: w, events: w, queue: w,
-		own: endpointsliceutil.NewEndpointSliceTracker(),
+		endpoints: w.cachedEndpoints, services: w.cachedServices, write: w, events: w, queue: w,
+		own: serviceslices.NewOwn(w.cachedSlices, controllerName),
 	}
 	return w
 }

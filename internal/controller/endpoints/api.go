@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/controller/serviceslices"
 )
 
 const (
@@ -24,8 +24,6 @@ const (
 	controllerName = "endpointslice-controller.k8s.io"
 	// perSlice is the number of endpoints that a slice has at most.
 	perSlice = 100
-	// byService is the index of EndpointSlices by the keys of their Services.
-	byService = "endpoints-service"
 )
 
 // New returns the controller of the Services in inf's caches. It must be called before inf is
@@ -36,15 +34,15 @@ func New(set *client.Set, inf *client.Informers) (*Controller, error) {
 		return nil, fmt.Errorf("endpoints controller: %w", err)
 	}
 	slices := inf.EndpointSlices()
-	if err := slices.AddIndex(byService, serviceKey); err != nil {
+	if err := slices.AddIndex(serviceslices.Index, serviceslices.Keys); err != nil {
 		return nil, fmt.Errorf("endpoints controller: %w", err)
 	}
-	own := endpointsliceutil.NewEndpointSliceTracker()
+	own := serviceslices.NewOwn(slices, controllerName)
 	c := &Controller{
-		services: inf.Services(), pods: inf.Pods(), slices: slices, own: own,
+		services: inf.Services(), pods: inf.Pods(), own: own,
 		// Without a cache of the topology, the reconciler has nothing to record events about.
-		slicer: endpointslice.NewReconciler(clients, nodes{inf.Nodes()}, perSlice, own, nil, nil, controllerName,
-			endpointslice.WithPreferSameTrafficDistributionEnabled(true)),
+		slicer: endpointslice.NewReconciler(clients, nodes{inf.Nodes()}, perSlice, own.EndpointSliceTracker, nil, nil,
+			controllerName, endpointslice.WithPreferSameTrafficDistributionEnabled(true)),
 		triggers: endpointsliceutil.NewTriggerTimeTracker(),
 		server:   endpointsServer{set},
 		left:     func(ctx context.Context) ([]types.NamespacedName, error) { return managed(ctx, set) },
@@ -55,14 +53,6 @@ func New(set *client.Set, inf *client.Informers) (*Controller, error) {
 	inf.Pods().OnChange(c.onPod)
 	slices.OnChange(c.onSlice)
 	return c, nil
-}
-
-func serviceKey(slice *discoveryv1.EndpointSlice) []string {
-	name, ok := slice.Labels[discoveryv1.LabelServiceName]
-	if !ok {
-		return nil
-	}
-	return []string{types.NamespacedName{Namespace: slice.Namespace, Name: name}.String()}
 }
 
 // managed returns the names of all Endpoints that this controller has written.

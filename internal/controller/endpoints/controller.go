@@ -16,10 +16,8 @@ import (
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/controller/serviceslices"
 )
-
-// gatherWindow is the delay after an event of a pod, so that several events cause one write.
-const gatherWindow = 20 * time.Millisecond
 
 type serviceCache interface {
 	Get(namespace, name string) (*corev1.Service, bool)
@@ -30,16 +28,10 @@ type podCache interface {
 	InNamespace(namespace string) []*core.Pod
 }
 
-type sliceCache interface {
-	// ByIndex returns the slices of the Service with this key.
-	ByIndex(name, key string) []*discoveryv1.EndpointSlice
-}
-
 // slicer writes the EndpointSlices of a Service.
 type slicer interface {
 	Reconcile(logger klog.Logger, service *corev1.Service, pods []*corev1.Pod, existing []*discoveryv1.EndpointSlice,
 		trigger time.Time) error
-	ManagedByController(slice *discoveryv1.EndpointSlice) bool
 }
 
 // server reads and writes Endpoints.
@@ -54,9 +46,8 @@ type server interface {
 type Controller struct {
 	services serviceCache
 	pods     podCache
-	slices   sliceCache
 	slicer   slicer
-	own      *endpointsliceutil.EndpointSliceTracker // slices that the cache does not show yet
+	own      serviceslices.Own
 	triggers *endpointsliceutil.TriggerTimeTracker
 	server   server
 	queue    reconciler.Queue[types.NamespacedName]
@@ -91,9 +82,9 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 	if service.Spec.Type == corev1.ServiceTypeExternalName || service.Spec.Selector == nil {
 		return nil
 	}
-	existing := c.existing(key)
+	existing := c.own.Of(key)
 	if c.own.StaleSlices(service, existing) {
-		c.queue.AddAfter(key, gatherWindow)
+		c.queue.AddAfter(key, serviceslices.GatherWindow)
 		return nil
 	}
 	pods := c.selected(service)
@@ -105,17 +96,6 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 		err = nil
 	}
 	return errors.Join(err, c.writeEndpoints(ctx, service, pods, trigger))
-}
-
-// existing returns the slices of a Service that are this controller's.
-func (c *Controller) existing(key types.NamespacedName) []*discoveryv1.EndpointSlice {
-	var out []*discoveryv1.EndpointSlice
-	for _, slice := range c.slices.ByIndex(byService, key.String()) {
-		if c.slicer.ManagedByController(slice) && slice.DeletionTimestamp == nil {
-			out = append(out, slice)
-		}
-	}
-	return out
 }
 
 func (c *Controller) selected(service *corev1.Service) []*corev1.Pod {

@@ -19,6 +19,7 @@ import (
 	"k8s.io/klog/v2"
 
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/serviceslices"
 	"github.com/allot-dev/allot/internal/testkit/memcache"
 )
 
@@ -43,8 +44,8 @@ func newWorld() *world {
 		stored:   map[string]*legacy{},
 	}
 	w.Controller = &Controller{
-		services: w.services, pods: w.pods, slices: noSlices{}, slicer: w, server: w, queue: w,
-		own: endpointsliceutil.NewEndpointSliceTracker(), triggers: endpointsliceutil.NewTriggerTimeTracker(),
+		services: w.services, pods: w.pods, slicer: w, server: w, queue: w,
+		own: serviceslices.NewOwn(noSlices{}, controllerName), triggers: endpointsliceutil.NewTriggerTimeTracker(),
 	}
 	w.services.OnChange(w.onService)
 	w.pods.OnChange(w.onPod)
@@ -70,8 +71,6 @@ func (w *world) Reconcile(
 	w.say("slices of %s: %v", service.Name, names)
 	return nil
 }
-
-func (w *world) ManagedByController(*discoveryv1.EndpointSlice) bool { return true }
 
 func (w *world) Endpoints(_ context.Context, _, name string) (*legacy, error) {
 	if e, ok := w.stored[name]; ok {

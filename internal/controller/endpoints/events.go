@@ -7,10 +7,10 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/controller/serviceslices"
 )
 
 // onService handles a change in the cache of Services.
@@ -33,7 +33,7 @@ func (c *Controller) onPod(before, after *core.Pod) {
 	}
 	for _, s := range services {
 		if len(s.Spec.Selector) > 0 && (selects(s, before) || selects(s, after)) {
-			c.queue.AddAfter(reconciler.KeyOf(s), gatherWindow)
+			c.queue.AddAfter(reconciler.KeyOf(s), serviceslices.GatherWindow)
 		}
 	}
 }
@@ -61,19 +61,7 @@ func ready(pod *core.Pod) bool {
 
 // onSlice handles a change in the cache of EndpointSlices: one that this controller did not make.
 func (c *Controller) onSlice(before, after *discoveryv1.EndpointSlice) {
-	switch {
-	case after == nil:
-		if c.slicer.ManagedByController(before) && c.own.Has(before) && !c.own.HandleDeletion(before) {
-			c.enqueueServiceOf(before)
-		}
-	case before != nil && c.slicer.ManagedByController(before) != c.slicer.ManagedByController(after),
-		c.slicer.ManagedByController(after) && c.own.ShouldSync(after):
-		c.enqueueServiceOf(after)
-	}
-}
-
-func (c *Controller) enqueueServiceOf(slice *discoveryv1.EndpointSlice) {
-	if name := slice.Labels[discoveryv1.LabelServiceName]; name != "" {
-		c.queue.AddAfter(types.NamespacedName{Namespace: slice.Namespace, Name: name}, gatherWindow)
+	if service, ok := c.own.Disturbed(before, after); ok {
+		c.queue.AddAfter(service, serviceslices.GatherWindow)
 	}
 }
