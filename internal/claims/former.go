@@ -1,11 +1,9 @@
 package claims
 
 import (
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
@@ -26,12 +24,11 @@ func (o Owner) WithFormerClaims(
 ) (out Owner, unsure bool) {
 	var entries []Entry
 	for _, entry := range o.Entries {
-		means, ok := groupEntryNamed(pod, group, entry.Name)
-		if !ok || !entry.Fixed || hasRecord(pod, entry.Name) {
+		if entry.GroupEntry == "" || !entry.Fixed || hasRecord(pod, entry.Name) {
 			entries = append(entries, entry)
 			continue
 		}
-		claim, sure := boundClaim(pod, group, means, generated)
+		claim, sure := boundClaim(pod, group, entry.GroupEntry, generated)
 		if !sure {
 			unsure = true
 			continue
@@ -53,7 +50,7 @@ func boundClaim(
 		case !ok, name != group.Name, candidate.Annotations[PodClaimAnnotation] != entry:
 		case uid == group.UID:
 			current = candidate
-		case candidate.Status.Allocation != nil && covers(candidate, pod, group.Name):
+		case candidate.Status.Allocation != nil && isReservedFor(candidate, pod):
 			former = candidate
 		}
 	}
@@ -67,27 +64,6 @@ func boundClaim(
 		return former, true
 	}
 	return nil, false
-}
-
-// groupEntryNamed returns the name of the PodGroup's entry with a template that the entry of the pod
-// means.
-func groupEntryNamed(pod *core.Pod, group *scheduling.PodGroup, entry string) (string, bool) {
-	for i := range pod.Spec.ResourceClaims {
-		if pod.Spec.ResourceClaims[i].Name != entry {
-			continue
-		}
-		if means, ok := groupEntryOf(&pod.Spec.ResourceClaims[i], group); ok && groupSource(means).Generated() {
-			return means.Name, true
-		}
-	}
-	return "", false
-}
-
-// covers reports whether a consumer of the claim is the pod, or a PodGroup with this name.
-func covers(claim *resource.ResourceClaim, pod *core.Pod, group string) bool {
-	return slices.ContainsFunc(claim.Status.ReservedFor, func(ref resourcev1.ResourceClaimConsumerReference) bool {
-		return IsPodConsumer(ref) && ref.UID == pod.UID || IsGroupConsumer(ref) && ref.Name == group
-	})
 }
 
 // scheduledSince returns how long after the creation of the PodGroup the pod was scheduled, in whole

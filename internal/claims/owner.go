@@ -38,6 +38,8 @@ type Entry struct {
 	Source Source
 	// Fixed means that an existing record is never replaced.
 	Fixed bool
+	// GroupEntry is the entry of the PodGroup, with a template, that an entry of a pod means, or "".
+	GroupEntry string
 }
 
 // GroupOwner returns the PodGroup as an owner of claims.
@@ -88,8 +90,11 @@ func (o *Owner) addPodEntry(pod *core.Pod, group *scheduling.PodGroup, entry *co
 	if group != nil {
 		if groupEntry, ok := groupEntryOf(entry, group); ok {
 			if claim, state, _ := groupClaim(group, groupEntry); state == Named {
-				o.Entries = append(o.Entries,
-					Entry{Name: entry.Name, Source: Source{Direct, claim}, Fixed: pod.Spec.NodeName != ""})
+				out := Entry{Name: entry.Name, Source: Source{Direct, claim}, Fixed: pod.Spec.NodeName != ""}
+				if groupSource(groupEntry).Generated() {
+					out.GroupEntry = groupEntry.Name
+				}
+				o.Entries = append(o.Entries, out)
 			}
 			return
 		}

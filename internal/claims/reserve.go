@@ -61,13 +61,19 @@ func CanRun(pod *core.Pod, claim *resource.ResourceClaim) *Problem {
 	if anyPod(claim) {
 		return nil
 	}
-	group, member := GroupName(pod)
-	for _, ref := range claim.Status.ReservedFor {
-		if IsPodConsumer(ref) && ref.UID == pod.UID || member && IsGroupConsumer(ref) && ref.Name == group {
-			return nil
-		}
+	if !isReservedFor(claim, pod) {
+		return &Problem{Reason: NotReserved, Object: claim.Name}
 	}
-	return &Problem{Reason: NotReserved, Object: claim.Name}
+	return nil
+}
+
+// isReservedFor reports whether a consumer of the claim is the pod, or a PodGroup with the name of
+// the pod's.
+func isReservedFor(claim *resource.ResourceClaim, pod *core.Pod) bool {
+	group, member := GroupName(pod)
+	return slices.ContainsFunc(claim.Status.ReservedFor, func(ref resourcev1.ResourceClaimConsumerReference) bool {
+		return IsPodConsumer(ref) && ref.UID == pod.UID || member && IsGroupConsumer(ref) && ref.Name == group
+	})
 }
 
 func anyPod(claim *resource.ResourceClaim) bool {
