@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"os"
 	"strings"
@@ -150,14 +149,7 @@ func kubeletGates() []string { return []string{"DRAWorkloadResourceClaims", "Gen
 // onThisMachine reports whether the host of a URL is a loopback address.
 func onThisMachine(server string) bool {
 	u, err := url.Parse(server)
-	if err != nil {
-		return false
-	}
-	host := u.Hostname()
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return ip.IsLoopback()
-	}
-	return host == "localhost"
+	return err == nil && loopbackHost(u.Hostname())
 }
 
 // tokenSecret returns the secret of a bootstrap token of machines that join.

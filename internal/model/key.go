@@ -33,13 +33,18 @@ type UnitKey struct {
 }
 
 func (k UnitKey) String() string {
+	return k.Resource() + " " + k.Key.String()
+}
+
+// Resource returns the name, in the singular, of the resource of which the unit is an object.
+func (k UnitKey) Resource() string {
 	switch {
 	case k.Group:
-		return "podgroup " + k.Key.String()
+		return "podgroup"
 	case k.Tree:
-		return "compositepodgroup " + k.Key.String()
+		return "compositepodgroup"
 	}
-	return "pod " + k.Key.String()
+	return "pod"
 }
 
 // CompareKeys orders keys by namespace, then by name.

@@ -50,7 +50,7 @@ func (s *spans) begin(unit *model.Unit, attempt time.Time) {
 		start = unit.Created
 	}
 	_, s.open[unit.Key] = s.tracer.Start(context.Background(), //nolint:spancheck // end ends it
-		"Schedule "+resourceOf(unit.Key), trace.WithNewRoot(), trace.WithTimestamp(start),
+		"Schedule "+unit.Key.Resource(), trace.WithNewRoot(), trace.WithTimestamp(start),
 		trace.WithAttributes(attribute.String("allot.unit", unit.Key.String())))
 }
 
@@ -95,15 +95,4 @@ func (s *spans) write(ctx context.Context, pods int, write func(context.Context)
 		span.RecordError(err)
 	}
 	return result
-}
-
-// resourceOf returns the resource of which a unit is an object.
-func resourceOf(key model.UnitKey) string {
-	switch {
-	case key.Tree:
-		return "compositepodgroup"
-	case key.Group:
-		return "podgroup"
-	}
-	return "pod"
 }
