@@ -125,11 +125,15 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 	return front, nil
 }
 
-// longRunning reports whether a request may exceed the request timeout. The deletion of a
-// collection takes time in proportion to its objects: if it were interrupted, some objects would
-// remain, and the client could not tell which.
+// longRunning reports whether a request may exceed the request timeout. A watch and a connection to a
+// container last as long as their client wants. The deletion of a collection takes time in proportion
+// to its objects: if it were interrupted, some objects would remain, and the client could not tell
+// which.
 func longRunning() genericapirequest.LongRunningRequestCheck {
-	return genericfilters.BasicLongRunningRequestCheck(sets.NewString("watch", "deletecollection"), sets.NewString())
+	return genericfilters.BasicLongRunningRequestCheck(
+		sets.NewString("watch", "proxy", "deletecollection"),
+		sets.NewString("attach", "exec", "log", "portforward", "proxy"),
+	)
 }
 
 // genericConfig returns the configuration of the server in front.
