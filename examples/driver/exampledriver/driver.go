@@ -76,7 +76,7 @@ func (d *driver) prepare(claim *resourcev1.ResourceClaim) kubeletplugin.PrepareR
 		}
 		prepared.Devices = append(prepared.Devices, kubeletplugin.Device{
 			Requests: []string{result.Request}, PoolName: result.Pool, DeviceName: result.Device,
-			CDIDeviceIDs: []string{d.opts.name + "/device=" + result.Device},
+			CDIDeviceIDs: []string{d.opts.cdiKind() + "=" + result.Device},
 		})
 	}
 	return prepared

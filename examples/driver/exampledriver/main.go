@@ -26,6 +26,7 @@ type options struct {
 	instance                        string
 	v1beta1Only                     bool
 	faultFile, unhealthyFile        string
+	cdi                             string
 }
 
 func parse(args []string, out io.Writer) (options, error) {
@@ -45,6 +46,8 @@ func parse(args []string, out io.Writer) (options, error) {
 	flags.StringVar(&o.faultFile, "fault-file", "",
 		"while this file has a text, calls fail with it; the text hang lets them wait")
 	flags.StringVar(&o.unhealthyFile, "unhealthy-file", "", "file with the names of devices that are not healthy")
+	flags.StringVar(&o.cdi, "cdi", "",
+		"folder for a CDI file with the devices, which the container runtime of a real node reads")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -79,6 +82,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
+		return err
+	}
+	if err := o.writeCDI(); err != nil {
 		return err
 	}
 	data := filepath.Join(o.kubelet, "plugins", o.name)
