@@ -49,5 +49,6 @@ soak: ## end the parts at random under load, and check what must hold (test/soak
 	go run ./test/soak
 
 .PHONY: real
-real: ## run JobSet, LeaderWorkerSet and Kueue, unmodified, against allot up (test/real; builds them, half an hour)
+real: ## run JobSet, LeaderWorkerSet, Kueue, Helm and stock kubelets against allot up (test/real; builds them, an hour)
 	cd test/real && go vet . && go test -timeout 90m .
+	cd test/real/kubelet && go vet ./... && go test -timeout 60m .
