@@ -47,3 +47,17 @@ func TestNamesThatCannotExist(t *testing.T) {
 		})
 	}
 }
+
+// TestLimitRangeWithoutName: the server gives a name to a LimitRange that has none, as Kubernetes
+// does.
+func TestLimitRangeWithoutName(t *testing.T) {
+	ns := namespace(t)
+	limits := schema.GroupVersionResource{Version: "v1", Resource: "limitranges"}
+	obj := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "LimitRange", "spec": map[string]any{"limits": []any{}},
+	}}
+	made, err := dynamicClient(t).Resource(limits).Namespace(ns).Create(t.Context(), obj, metav1.CreateOptions{})
+	if err != nil || made.GetName() == "" {
+		t.Errorf("got %v, %v, want a name", made, err)
+	}
+}

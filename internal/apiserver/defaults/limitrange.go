@@ -5,15 +5,19 @@ import (
 )
 
 // LimitRange gives containers the maximum as default limit, the default limit as default request,
-// and the minimum as default request if there is no limit.
+// and the minimum as default request if there is no limit. It rounds quantities.
 func LimitRange(l *corev1.LimitRange) {
 	for i := range l.Spec.Limits {
 		item := &l.Spec.Limits[i]
-		if item.Type != corev1.LimitTypeContainer {
-			continue
+		if item.Type == corev1.LimitTypeContainer {
+			item.Default = withMissing(item.Default, item.Max)
+			item.DefaultRequest = withMissing(withMissing(item.DefaultRequest, item.Default), item.Min)
 		}
-		item.Default = withMissing(item.Default, item.Max)
-		item.DefaultRequest = withMissing(withMissing(item.DefaultRequest, item.Default), item.Min)
+		for _, list := range []corev1.ResourceList{
+			item.Max, item.Min, item.Default, item.DefaultRequest, item.MaxLimitRequestRatio,
+		} {
+			quantities(list)
+		}
 	}
 }
 

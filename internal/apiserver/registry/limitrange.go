@@ -1,6 +1,9 @@
 package registry
 
 import (
+	"context"
+
+	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -18,7 +21,11 @@ func limitRanges() entry {
 		printer:        printers.LimitRange,
 		class:          rbac.ReadOnly,
 		createOnUpdate: true,
-
+		prepareCreate: func(_ context.Context, l *corev1.LimitRange) {
+			if l.Name == "" {
+				l.Name = uuid.NewString() // as in Kubernetes, where no other kind has a name of its own
+			}
+		},
 		validate:       validation.ValidateLimitRange,
 		validateUpdate: validation.ValidateLimitRangeUpdate,
 	}

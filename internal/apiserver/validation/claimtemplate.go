@@ -17,7 +17,7 @@ func ValidateResourceClaimTemplate(template *resource.ResourceClaimTemplate) fie
 // ValidateResourceClaimTemplateUpdate checks a change of a template. The spec is immutable, so that
 // all claims of a template are alike.
 func ValidateResourceClaimTemplateUpdate(template, old *resource.ResourceClaimTemplate) field.ErrorList {
-	errs := metadataUpdate(&template.ObjectMeta, &old.ObjectMeta)
+	errs := metadataAgain(&template.ObjectMeta, &old.ObjectMeta, apivalidation.NameIsDNSSubdomain)
 	if unchanged(template.Spec, old.Spec) {
 		return errs
 	}

@@ -57,12 +57,17 @@ func containers(path *field.Path, spec *core.PodSpec, volumes map[string]*corev1
 	}
 	seen := map[string]bool{}
 	for _, list := range containerLists(spec) {
+		unnamed := false
 		for i := range list.containers {
 			c, at := &list.containers[i], path.Child(list.field).Index(i)
 			if seen[c.Name] {
 				errs = append(errs, field.Duplicate(at.Child("name"), c.Name))
 			}
-			seen[c.Name] = seen[c.Name] || c.Name != "" || list.field == "containers"
+			if c.Name != "" || list.field != "initContainers" {
+				seen[c.Name] = true
+			} else {
+				unnamed = true
+			}
 			errs = append(errs, container(at, c, spec, volumes)...)
 			switch list.field {
 			case "containers":
@@ -77,6 +82,7 @@ func containers(path *field.Path, spec *core.PodSpec, volumes map[string]*corev1
 				errs = append(errs, trimmed(at.Child("image"), c.Image)...)
 			}
 		}
+		seen[""] = seen[""] || unnamed
 	}
 	errs = append(errs, targets(path.Child("ephemeralContainers"), spec)...)
 	return append(errs, hostPortsOnce(path.Child("containers"), spec.Containers)...)

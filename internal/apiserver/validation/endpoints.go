@@ -82,7 +82,7 @@ func namedPort(path *field.Path, name string) field.ErrorList {
 
 func appProtocol(path *field.Path, protocol *string) field.ErrorList {
 	return when(protocol != nil, func() field.ErrorList {
-		return form(path.Child("appProtocol"), *protocol, validation.IsQualifiedName)
+		return wellFormed(path.Child("appProtocol"), *protocol, validation.IsQualifiedName)
 	})
 }
 
@@ -254,7 +254,7 @@ func hintNames[T any](path *field.Path, hints []T, name func(*T) string, rule fu
 			errs = append(errs, field.Duplicate(at.Child("name"), name(h)))
 		}
 		seen[name(h)] = true
-		return append(errs, form(at.Child("name"), name(h), rule)...)
+		return append(errs, wellFormed(at.Child("name"), name(h), rule)...)
 	})
 }
 

@@ -19,10 +19,10 @@ const (
 )
 
 // ValidateEvent checks a new event. Its name starts with the name of any object, and therefore need
-// not be a DNS name.
+// not be a DNS name. Its finalizers need no domain.
 func ValidateEvent(event *corev1.Event) field.ErrorList {
 	return orMetadata(eventContent(event),
-		func() field.ErrorList { return metadata(&event.ObjectMeta, namespaced, pathName) })
+		func() field.ErrorList { return objectMeta(&event.ObjectMeta, namespaced, pathName) })
 }
 
 // pathName checks that a name, or the prefix of one, can be used in a path.
@@ -36,7 +36,7 @@ func pathName(name string, prefix bool) []string {
 // ValidateEventUpdate checks a change of an event, such as another occurrence.
 func ValidateEventUpdate(event, old *corev1.Event) field.ErrorList {
 	return orMetadata(eventContent(event),
-		func() field.ErrorList { return metadataUpdate(&event.ObjectMeta, &old.ObjectMeta) })
+		func() field.ErrorList { return objectMetaUpdate(&event.ObjectMeta, &old.ObjectMeta) })
 }
 
 // ValidateNewerEvent checks what events.k8s.io requires of a new event in addition to
@@ -46,6 +46,7 @@ func ValidateNewerEvent(event *corev1.Event) field.ErrorList {
 		when(event.Name != "", func() field.ErrorList {
 			return form(field.NewPath("metadata", "name"), event.Name, validation.IsDNS1123Subdomain)
 		}),
+		finalizers(field.NewPath("metadata", "finalizers"), event.Finalizers),
 		eventSeries(event.Series),
 		oneOf(field.NewPath("type"), event.Type, corev1.EventTypeNormal, corev1.EventTypeWarning),
 	)
@@ -72,6 +73,7 @@ func ValidateNewerEventUpdate(event, old *corev1.Event) field.ErrorList {
 	}
 	return join(
 		errs,
+		finalizers(field.NewPath("metadata", "finalizers"), event.Finalizers),
 		same(field.NewPath("involvedObject"), event.InvolvedObject, old.InvolvedObject),
 		same(field.NewPath("reason"), event.Reason, old.Reason),
 		same(field.NewPath("message"), event.Message, old.Message),

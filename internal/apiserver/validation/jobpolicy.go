@@ -23,9 +23,9 @@ const (
 // podReplacement accepts only Failed if a policy must see each failure.
 func podReplacement(path *field.Path, spec *batch.JobSpec) field.ErrorList {
 	if spec.PodFailurePolicy != nil {
-		return optionalOneOf(path, spec.PodReplacementPolicy, batchv1.Failed)
+		return optionalSupported(path, spec.PodReplacementPolicy, batchv1.Failed)
 	}
-	return optionalOneOf(path, spec.PodReplacementPolicy, batchv1.Failed, batchv1.TerminatingOrFailed)
+	return optionalSupported(path, spec.PodReplacementPolicy, batchv1.Failed, batchv1.TerminatingOrFailed)
 }
 
 func podFailurePolicy(path *field.Path, spec *batch.JobSpec) field.ErrorList {

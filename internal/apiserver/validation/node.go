@@ -82,6 +82,10 @@ func nodeResources(node *corev1.Node) field.ErrorList {
 			return check(ok, at, *name, "must be words that start with a capital letter, separated by slashes")
 		}),
 	)
+	if swap := node.Status.NodeInfo.Swap; swap != nil && swap.Capacity != nil {
+		capacity := path.Child("nodeInfo", "swap", "capacity")
+		errs = append(errs, check(*swap.Capacity > 0, capacity, *swap.Capacity, positive)...)
+	}
 	for i := 1; i < len(node.Status.DeclaredFeatures); i++ {
 		switch before, name := node.Status.DeclaredFeatures[i-1], node.Status.DeclaredFeatures[i]; {
 		case name == before:

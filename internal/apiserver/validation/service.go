@@ -211,9 +211,7 @@ func servicePort(path *field.Path, p *corev1.ServicePort, named bool) field.Erro
 		when(named || p.Name != "", func() field.ErrorList { return dnsLabel(path.Child("name"), p.Name) }),
 		between(path.Child("port"), int64(p.Port), 1, 65535),
 		oneOf(path.Child("protocol"), p.Protocol, corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP),
-		when(p.AppProtocol != nil, func() field.ErrorList {
-			return form(path.Child("appProtocol"), *p.AppProtocol, validation.IsQualifiedName)
-		}),
+		appProtocol(path, p.AppProtocol),
 	)
 	at := path.Child("targetPort")
 	if p.TargetPort.Type == intstr.Int {

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -114,7 +115,7 @@ func (c *comparison) tables() {
 		return
 	}
 	for i, want := range c.theirs.Cells {
-		if fmt.Sprint(want) != fmt.Sprint(cells[i]) {
+		if fmt.Sprint(want) != fmt.Sprint(cells[i]) && !bothGenerated(want, cells[i]) {
 			c.add("cells", columns[i].Name, fmt.Sprintf("Kubernetes %v, allot %v", want, cells[i]))
 		}
 	}
@@ -176,6 +177,16 @@ func sameMoment(want, got any) bool {
 	return err == nil && err2 == nil && time.Since(t) < time.Hour && time.Since(u) < time.Hour
 }
 
+// generatedName matches a name that a server gives to an object without one.
+var generatedName = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// bothGenerated reports whether both are names that the servers gave.
+func bothGenerated(want, got any) bool {
+	a, _ := want.(string)
+	b, _ := got.(string)
+	return generatedName.MatchString(a) && generatedName.MatchString(b)
+}
+
 type unequal struct {
 	path      string
 	want, got any
@@ -211,7 +222,7 @@ func pathsThatDiffer(path string, want, got any) []unequal {
 		}
 		return out
 	}
-	if cmp.Equal(want, got) || sameMoment(want, got) {
+	if cmp.Equal(want, got) || sameMoment(want, got) || bothGenerated(want, got) {
 		return nil
 	}
 	return []unequal{{path, want, got}}

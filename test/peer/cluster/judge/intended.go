@@ -112,6 +112,9 @@ func Intended() []Rule {
 	}
 }
 
+// claimReference matches a cause in the list of claims of a pod, of a group or of a template.
+var claimReference = regexp.MustCompile(`^FieldValueInvalid spec\.(.*\.)?resourceClaims\[\]$`)
+
 // concernsNewClaimReferences reports whether a difference is about references to claims that
 // Kubernetes does not know.
 func concernsNewClaimReferences(d Difference, r Request) bool {
@@ -121,7 +124,7 @@ func concernsNewClaimReferences(d Difference, r Request) bool {
 	}
 	return d.decoding(fields...) ||
 		d.allot() && r.Verb == "update" && (d.is("Forbidden", "spec") || d.is("Invalid", "spec.resourceClaims")) ||
-		d.is("Invalid", "spec.resourceClaims[]", "spec.template.spec.resourceClaims[]") ||
+		claimReference.MatchString(d.Where) ||
 		d.allot() && d.at(fields...)
 }
 

@@ -28,6 +28,7 @@ type court struct {
 	found        map[string]*finding
 	intended     map[int]int
 	asked        map[string]int
+	compared     map[schema.GroupResource]bool
 	accepted     map[string]int
 }
 
@@ -51,7 +52,8 @@ func newCourt(t *testing.T) *court {
 	}
 	return &court{
 		theirs: theirs, ours: ours, versions: versions,
-		found: map[string]*finding{}, intended: map[int]int{}, asked: map[string]int{}, accepted: map[string]int{},
+		found: map[string]*finding{}, intended: map[int]int{},
+		compared: map[schema.GroupResource]bool{}, asked: map[string]int{}, accepted: map[string]int{},
 	}
 }
 
@@ -74,6 +76,7 @@ func (c *court) judge(name string, r Request) {
 		return // the creation is compared by itself
 	}
 	c.asked[r.Kind]++
+	c.compared[r.Resource.GroupResource()] = true
 	if theirs.Accepted() {
 		c.accepted[r.Kind]++
 	}
@@ -204,13 +207,22 @@ func (c *court) valid(manifests []Manifest) []Manifest {
 	return out
 }
 
-// conclude reports each kind of difference that is not intended, and rules that explain nothing.
+// conclude reports each kind of difference that is not intended, rules that explain nothing, and
+// kinds that no request was about.
 func (c *court) conclude(t *testing.T) {
 	t.Helper()
 	c.report(t)
+	if *only != "" {
+		return
+	}
 	for i, rule := range intended {
-		if c.intended[i] == 0 && *only == "" {
+		if c.intended[i] == 0 {
 			t.Errorf("nothing is explained by %q any more", rule.Name)
+		}
+	}
+	for resource := range c.theirs.Rules {
+		if !c.compared[resource] {
+			t.Errorf("no request about %s was compared: there is no manifest that both servers read", resource)
 		}
 	}
 }

@@ -43,13 +43,14 @@ var misnamedPaths = []misnamed{
 	},
 	{regexp.MustCompile(` metadata\.annotations\..*`), " metadata.annotations[]"},
 	{regexp.MustCompile(`\.requestPolicy\.validRange\.default$`), ".requestPolicy.default"},
-	{regexp.MustCompile(`\.template\.(labels|annotations)`), ".template.metadata.$1"},
+	{regexp.MustCompile(`([ .]template)\.(labels|annotations)`), "$1.metadata.$2"},
 	{regexp.MustCompile(` status\.Phase$`), " status.phase"},
 	{regexp.MustCompile(`\.metadata\.uID$`), ".metadata.uid"},
 	// Name and namespace of the Service of a webhook are exchanged, by way of a name that is neither.
 	{regexp.MustCompile(`\.clientConfig\.service\.namespace$`), ".clientConfig.service.other"},
 	{regexp.MustCompile(`\.clientConfig\.service\.name$`), ".clientConfig.service.namespace"},
 	{regexp.MustCompile(`\.clientConfig\.service\.other$`), ".clientConfig.service.name"},
+	{regexp.MustCompile(` metadata\.nodeSwapStatus\.`), " status.nodeInfo.swap."},
 	{regexp.MustCompile(` metadata\.taints\[\]`), " spec.taints[]"},
 	{regexp.MustCompile(` status\.(capacity|allocatable)\..*$`), " status.$1[]"},
 }

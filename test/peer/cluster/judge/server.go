@@ -238,6 +238,8 @@ func (s *Server) show(r Request, obj runtime.Object, versions []string) Answer {
 func plural(kind string) string {
 	kind = strings.ToLower(kind)
 	switch {
+	case kind == "endpoints":
+		return kind
 	case strings.HasSuffix(kind, "s"):
 		return kind + "es"
 	case strings.HasSuffix(kind, "y"):

@@ -1,12 +1,14 @@
 package judge
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/kubernetes/pkg/apis/core"
+	"k8s.io/utils/ptr"
 )
 
 // newServices and changedServices do what the storage of Services in Kubernetes does before the
@@ -36,6 +38,12 @@ func (s changedServices) PrepareForUpdate(ctx context.Context, obj, old runtime.
 			spec.ClusterIPs = before.ClusterIPs
 		}
 	}
+	if portsAllocated(spec) && portsAllocated(before) {
+		keepNodePorts(spec.Ports, before.Ports)
+	}
+	if healthChecked(spec) && healthChecked(before) {
+		spec.HealthCheckNodePort = cmp.Or(spec.HealthCheckNodePort, before.HealthCheckNodePort)
+	}
 	switch same := slices.Equal(spec.ClusterIPs, before.ClusterIPs); {
 	case spec.ClusterIP == before.ClusterIP:
 		if len(spec.ClusterIPs) == 0 {
@@ -47,4 +55,31 @@ func (s changedServices) PrepareForUpdate(ctx context.Context, obj, old runtime.
 		spec.ClusterIPs = []string{spec.ClusterIP}
 	}
 	s.RESTUpdateStrategy.PrepareForUpdate(ctx, obj, old)
+}
+
+// keepNodePorts sets each node port that the client omits to that of the port of the same name,
+// unless the client gives it to another port.
+func keepNodePorts(ports, before []core.ServicePort) {
+	used, named := map[int32]bool{}, map[string]int32{}
+	for _, p := range ports {
+		used[p.NodePort] = true
+	}
+	for _, p := range before {
+		named[p.Name] = p.NodePort
+	}
+	for i := range ports {
+		if p := &ports[i]; p.NodePort == 0 && !used[named[p.Name]] {
+			p.NodePort = named[p.Name]
+		}
+	}
+}
+
+func portsAllocated(spec *core.ServiceSpec) bool {
+	return spec.Type == core.ServiceTypeNodePort ||
+		spec.Type == core.ServiceTypeLoadBalancer && ptr.Deref(spec.AllocateLoadBalancerNodePorts, true)
+}
+
+func healthChecked(spec *core.ServiceSpec) bool {
+	return spec.Type == core.ServiceTypeLoadBalancer &&
+		spec.ExternalTrafficPolicy == core.ServiceExternalTrafficPolicyLocal
 }
