@@ -362,6 +362,24 @@ func (offer *NodeOffer) countAll(o *alternative) int {
 	return count
 }
 
+// EachDevice calls each with every device that a request could use, by its index in its pool, and the
+// number of requests that it could serve at most.
+func (offer *NodeOffer) EachDevice(each func(pool model.PoolID, device, requests int)) {
+	for i := range offer.cells {
+		cell := &offer.cells[i]
+		if cell.adminClaim >= 0 {
+			continue
+		}
+		requests := 1
+		if cell.shared != nil {
+			requests = cell.available()
+		}
+		for _, device := range cell.devices {
+			each(offer.views[cell.view].ID, device, requests)
+		}
+	}
+}
+
 // EachFree calls each with the number of devices of a pool that a request could use. A pool may be
 // passed more than once.
 func (offer *NodeOffer) EachFree(each func(pool model.PoolID, devices int)) {

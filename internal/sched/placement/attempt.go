@@ -1,5 +1,7 @@
 package placement
 
+import "github.com/allot-dev/allot/internal/alloc"
+
 // attempt places as many members as it can, given the current allocation of shared claims. It
 // reports whether every member was placed.
 func (s *search) attempt() bool {
@@ -16,7 +18,7 @@ func (s *search) attempt() bool {
 		// Other nodes and devices for earlier members may achieve what filling cannot.
 		target := s.best.target()
 		s.trial.undo(start)
-		if refutes(s.active, target) || !s.fillTogether(target) && !backtrack(&s.filler, &s.best, s.active, target) {
+		if refutes(s.active, target) || !s.fillTogether(target) && !s.searchDeep(target) {
 			break
 		}
 		s.best.record()
@@ -29,6 +31,32 @@ func (s *search) attempt() bool {
 	// To continue for a better result costs what placing the unit costs.
 	s.budget.Spent += placed
 	return placed == len(s.given.members)
+}
+
+// mixShare is the part of the steps that are left which are spent on mixes of members for each node.
+const mixShare = 2
+
+// searchDeep searches for a placement of at least target members: first for how many members of
+// each class each node gets, and then for each member. It leaves nothing in the trial if it fails.
+func (s *search) searchDeep(target int) bool {
+	budget := &s.budget.Budget
+	limited := alloc.Budget{Limit: (budget.Limit - budget.Spent) / mixShare}
+	if m := newMixer(s.active, &limited); m != nil && !s.given.state.Devices.HasDraws() {
+		outcome := m.find(target)
+		budget.Spent += limited.Spent
+		switch outcome {
+		case alloc.Exhausted:
+			return false
+		case alloc.Accepted:
+			start := s.trial.mark()
+			if m.place(&s.filler); len(s.trial.pods) >= target {
+				return true
+			}
+			s.best.recordProgress()
+			s.trial.undo(start)
+		}
+	}
+	return backtrack(&s.filler, &s.best, s.active, target)
 }
 
 // isFutile reports whether counting proves that an attempt can place no more members than an

@@ -13,22 +13,51 @@ const devicesName corev1.ResourceName = "devices"
 
 // capacity is the countable capacity for some classes together. It proves that a search is futile.
 type capacity struct {
-	members int                  // the most that can be placed, counted for each class by itself
-	nodes   map[string]bool      // nodes that some class could use
-	free    model.Resources      // resources of these nodes together
-	pools   map[model.PoolID]int // devices that some class could use
+	members int             // the most that can be placed, counted for each class by itself
+	nodes   map[string]bool // nodes that some class could use
+	free    model.Resources // resources of these nodes together
+	devices freeDevices     // devices that some class could use
+}
+
+// freeDevices has for each device of a pool how many requests it could serve, by its index. Classes
+// and nodes that could use the same devices count them once, and others add to them.
+type freeDevices map[model.PoolID][]int
+
+func (f freeDevices) add(pool model.PoolID, device, requests int) {
+	list := f[pool]
+	if missing := device + 1 - len(list); missing > 0 {
+		list = append(list, make([]int, missing)...)
+		f[pool] = list
+	}
+	list[device] = max(list[device], requests)
+}
+
+func (f freeDevices) addAll(other freeDevices) {
+	for pool, list := range other {
+		for device, requests := range list {
+			f.add(pool, device, requests)
+		}
+	}
+}
+
+func (f freeDevices) total() int {
+	sum := 0
+	for _, list := range f {
+		for _, requests := range list {
+			sum += requests
+		}
+	}
+	return sum
 }
 
 // capacityFor counts for some classes. With together set, it counts also for how many members
 // together each node has devices.
 func capacityFor(classes []*podClass, together bool) *capacity {
-	sum := &capacity{nodes: map[string]bool{}, free: model.Resources{}, pools: map[model.PoolID]int{}}
+	sum := &capacity{nodes: map[string]bool{}, free: model.Resources{}, devices: freeDevices{}}
 	for _, c := range classes {
 		sum.add(c, together)
 	}
-	for _, n := range sum.pools {
-		sum.free[devicesName] += int64(n)
-	}
+	sum.free[devicesName] += int64(sum.devices.total())
 	return sum
 }
 
@@ -41,7 +70,7 @@ func refutes(classes []*podClass, target int) bool {
 
 // add counts for one class: what nodes have left, and devices that its own claims could have.
 func (s *capacity) add(c *podClass, together bool) {
-	pods, pools := c.capacity(c.usableNodes(), together, func(info *model.NodeInfo) {
+	pods, devices := c.capacity(c.usableNodes(), together, func(info *model.NodeInfo) {
 		if s.nodes[info.Name] {
 			return
 		}
@@ -50,9 +79,7 @@ func (s *capacity) add(c *podClass, together bool) {
 			s.free[name] = model.AddAmounts(s.free[name], max(0, amount))
 		}
 	})
-	for pool, n := range pools {
-		s.pools[pool] = max(s.pools[pool], n)
-	}
+	s.devices.addAll(devices)
 	s.members += min(pods, len(c.members))
 }
 
@@ -91,15 +118,11 @@ func (s *capacity) fitsInTotal(classes []*podClass, target int) bool {
 // capacityFor for together.
 func (c *podClass) capacity(
 	nodes []*model.NodeInfo, together bool, used func(*model.NodeInfo),
-) (int, map[model.PoolID]int) {
-	pods := 0
-	var pools map[model.PoolID]int
-	if c.needsDevices() {
-		pools = map[model.PoolID]int{}
-	}
+) (int, freeDevices) {
+	pods, devices := 0, freeDevices{}
 	for _, info := range nodes {
 		fits := c.fitter.Fits(info)
-		if fits == 0 || !c.countFreeDevices(info, pools) {
+		if fits == 0 || !c.addFreeDevices(info, devices) {
 			continue
 		}
 		if together {
@@ -109,18 +132,14 @@ func (c *podClass) capacity(
 		used(info)
 	}
 	if least := c.minDevices(); least > 0 {
-		free := 0
-		for _, n := range pools {
-			free += n
-		}
-		pods = min(pods, free/least)
+		pods = min(pods, devices.total()/least)
 	}
-	return pods, pools
+	return pods, devices
 }
 
-// countFreeDevices adds the free devices that the node offers to pools, and reports whether at
-// least one member could have its own devices.
-func (c *podClass) countFreeDevices(info *model.NodeInfo, pools map[model.PoolID]int) bool {
+// addFreeDevices adds the free devices that the node offers, and reports whether at least one member
+// could have its own devices.
+func (c *podClass) addFreeDevices(info *model.NodeInfo, devices freeDevices) bool {
 	f := c.form(info)
 	if f.problem == nil {
 		return f.reason == nil
@@ -129,11 +148,7 @@ func (c *podClass) countFreeDevices(info *model.NodeInfo, pools map[model.PoolID
 	if reason != nil {
 		return false
 	}
-	here := map[model.PoolID]int{}
-	offer.EachFree(func(pool model.PoolID, n int) { here[pool] += n })
-	for pool, n := range here {
-		pools[pool] = max(pools[pool], n)
-	}
+	offer.EachDevice(devices.add)
 	return true
 }
 
@@ -146,14 +161,11 @@ func (g *given) lacksDevices() bool {
 			members += len(c.members)
 			continue
 		}
-		pools, free := map[model.PoolID]int{}, 0
+		devices := freeDevices{}
 		for _, info := range c.suitableNodes().Nodes {
-			c.countFreeDevices(info, pools)
+			c.addFreeDevices(info, devices)
 		}
-		for _, n := range pools {
-			free += n
-		}
-		members += min(len(c.members), free/c.minDevices())
+		members += min(len(c.members), devices.total()/c.minDevices())
 	}
 	return members < g.unit.Min
 }

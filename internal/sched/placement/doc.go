@@ -26,7 +26,8 @@
 //     earlier members, and their order where that matters (backtrack.go). When the budget is spent
 //     the result is "undecided". Members that are alike are first given devices for all of them on
 //     a node together (filltogether.go); the most that a node has devices for is part of the
-//     counting (copies.go).
+//     counting (copies.go). With members of several classes, how many of each are on each node is
+//     decided before devices are (mix.go).
 //
 // Extended resources that a DeviceClass offers are counted on nodes that have them. On other nodes
 // a pod gets devices, through a claim that the plan creates (claimform.go). Volumes limit nodes,
