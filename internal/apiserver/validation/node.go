@@ -18,12 +18,27 @@ func ValidateNode(node *corev1.Node) field.ErrorList {
 		podCIDRs(field.NewPath("spec", "podCIDRs"), node.Spec.PodCIDRs),
 		taints(field.NewPath("spec", "taints"), node.Spec.Taints),
 		nodeResources(node),
+		nodeSwap(node),
 	)
+}
+
+// nodeSwap checks the swap of a node. As in Kubernetes, a change of the status is not checked.
+func nodeSwap(node *corev1.Node) field.ErrorList {
+	swap := node.Status.NodeInfo.Swap
+	if swap == nil || swap.Capacity == nil {
+		return nil
+	}
+	path := field.NewPath("status", "nodeInfo", "swap", "capacity")
+	return check(*swap.Capacity > 0, path, *swap.Capacity, positive)
 }
 
 // ValidateNodeUpdate checks a change of a node.
 func ValidateNodeUpdate(node, old *corev1.Node) field.ErrorList {
-	return append(ValidateNodeStatusUpdate(node, old), generateName(&node.ObjectMeta, apivalidation.NameIsDNSSubdomain)...)
+	return join(
+		ValidateNodeStatusUpdate(node, old),
+		generateName(&node.ObjectMeta, apivalidation.NameIsDNSSubdomain),
+		nodeSwap(node),
+	)
 }
 
 // ValidateNodeStatusUpdate checks the status that a node reports, and the rest of the node again.
@@ -82,10 +97,6 @@ func nodeResources(node *corev1.Node) field.ErrorList {
 			return check(ok, at, *name, "must be words that start with a capital letter, separated by slashes")
 		}),
 	)
-	if swap := node.Status.NodeInfo.Swap; swap != nil && swap.Capacity != nil {
-		capacity := path.Child("nodeInfo", "swap", "capacity")
-		errs = append(errs, check(*swap.Capacity > 0, capacity, *swap.Capacity, positive)...)
-	}
 	for i := 1; i < len(node.Status.DeclaredFeatures); i++ {
 		switch before, name := node.Status.DeclaredFeatures[i-1], node.Status.DeclaredFeatures[i]; {
 		case name == before:
