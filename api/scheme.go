@@ -17,7 +17,6 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	upstreamv1alpha3 "k8s.io/api/resource/v1alpha3"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,6 +35,7 @@ import (
 	resourcev1beta1 "github.com/allot-dev/allot/api/resource/v1beta1"
 	resourcev1beta2 "github.com/allot-dev/allot/api/resource/v1beta2"
 	schedulingv1alpha2 "github.com/allot-dev/allot/api/scheduling/v1alpha2"
+	schedulingv1alpha3 "github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 

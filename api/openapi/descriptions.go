@@ -26,13 +26,18 @@ func addedTexts() texts {
 				"pod, in the pod's namespace, and deleted with the pod. Exactly one of resourceClaimName, resourceClaimTemplateName, " +
 				"podGroupResourceClaim and clusterResourceClaimTemplateName must be set (KEP-5978).",
 		},
-		"io.k8s.api.resource.v1.ResourceClaimSpec":            {"reservedFor": reservedForText},
-		"io.k8s.api.resource.v1.AllocationResult":             {"reservedForAnyPod": anyPodText},
-		"io.k8s.api.resource.v1beta1.ResourceClaimSpec":       {"reservedFor": reservedForText},
-		"io.k8s.api.resource.v1beta1.AllocationResult":        {"reservedForAnyPod": anyPodText},
-		"io.k8s.api.resource.v1beta2.ResourceClaimSpec":       {"reservedFor": reservedForText},
-		"io.k8s.api.resource.v1beta2.AllocationResult":        {"reservedForAnyPod": anyPodText},
-		"io.k8s.api.scheduling.v1beta1.PodGroupResourceClaim": {"clusterResourceClaimTemplateName": groupTemplateText},
+		"io.k8s.api.resource.v1.ResourceClaimSpec":                {"reservedFor": reservedForText},
+		"io.k8s.api.resource.v1.AllocationResult":                 {"reservedForAnyPod": anyPodText},
+		"io.k8s.api.resource.v1beta1.ResourceClaimSpec":           {"reservedFor": reservedForText},
+		"io.k8s.api.resource.v1beta1.AllocationResult":            {"reservedForAnyPod": anyPodText},
+		"io.k8s.api.resource.v1beta2.ResourceClaimSpec":           {"reservedFor": reservedForText},
+		"io.k8s.api.resource.v1beta2.AllocationResult":            {"reservedForAnyPod": anyPodText},
+		"io.k8s.api.scheduling.v1beta1.PodGroupResourceClaim":     {"clusterResourceClaimTemplateName": groupTemplateText},
+		"io.k8s.api.scheduling.v1beta1.CompositePodGroupTemplate": {"resourceClaims": treeClaimsText},
+		"io.k8s.api.scheduling.v1alpha3.CompositePodGroupSpec":    {"resourceClaims": treeClaimsText},
+		"io.k8s.api.scheduling.v1alpha3.CompositePodGroupStatus": {
+			"resourceClaimStatuses": "The ResourceClaims of the entries of spec.resourceClaims that have a template (in the manner of KEP-5729).",
+		},
 		// Upstream's text has 4.
 		"io.k8s.api.batch.v1.JobSchedulingConfiguration": {
 			"resourceClaims": "Claims of the Job's PodGroup, which its pods share, at most 32, as for a PodGroup, with unique " +
@@ -52,6 +57,10 @@ const anyPodText = "True if the claim was reserved for the consumer that spec.re
 const groupTemplateText = "The name of a ClusterResourceClaimTemplate. One ResourceClaim is generated from it for the whole PodGroup, in the " +
 	"PodGroup's namespace, and deleted with the PodGroup. Exactly one of resourceClaimName, resourceClaimTemplateName and " +
 	"clusterResourceClaimTemplateName must be set (KEP-5978)."
+
+const treeClaimsText = "Claims that all groups below the CompositePodGroup can share, at most 32, with unique names. From a template, one " +
+	"ResourceClaim is generated for the whole tree. A group uses it by an entry of spec.resourceClaims with the same name and " +
+	"source (in the manner of KEP-5729). Immutable."
 
 const (
 	objectMetaText = "Standard object metadata."
@@ -135,6 +144,7 @@ func workloadTexts() texts {
 			"preemptionPolicy":           preemptionText,
 			"podGroupTemplates":          "The templates of children with pods, at most 8.",
 			"compositePodGroupTemplates": "The templates of children with groups, at most 8. A tree has at most 4 levels.",
+			"resourceClaims":             treeClaimsText,
 		},
 		"io.k8s.api.scheduling.v1alpha2.PodGroupTemplate": {
 			"":                      "PodGroupTemplate describes PodGroups with the same specification (KEP-5832).",

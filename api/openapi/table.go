@@ -84,6 +84,12 @@ func (t *table) addLine(line string, model *string) error {
 		f, err := parseFacts(words[2:])
 		t.types[*model], t.fields[*model] = f, map[string]facts{}
 		return err
+	case "added": // to a struct of upstream
+		*model = words[1]
+		if _, ok := t.types[*model]; !ok {
+			t.types[*model], t.fields[*model] = facts{}, map[string]facts{}
+		}
+		return nil
 	default:
 		return fmt.Errorf("unknown word %s", words[0])
 	}

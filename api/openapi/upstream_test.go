@@ -16,14 +16,17 @@ func refTo(model string) spec.Ref { return spec.MustCreateRef("#/definitions/" +
 // addedFields are all properties that upstream's definitions of the same name lack.
 func addedFields() map[string][]string {
 	return map[string][]string{
-		"io.k8s.api.core.v1.PodResourceClaim":                 {"podGroupResourceClaim", "clusterResourceClaimTemplateName"},
-		"io.k8s.api.resource.v1.ResourceClaimSpec":            {"reservedFor"},
-		"io.k8s.api.resource.v1.AllocationResult":             {"reservedForAnyPod"},
-		"io.k8s.api.resource.v1beta1.ResourceClaimSpec":       {"reservedFor"},
-		"io.k8s.api.resource.v1beta1.AllocationResult":        {"reservedForAnyPod"},
-		"io.k8s.api.resource.v1beta2.ResourceClaimSpec":       {"reservedFor"},
-		"io.k8s.api.resource.v1beta2.AllocationResult":        {"reservedForAnyPod"},
-		"io.k8s.api.scheduling.v1beta1.PodGroupResourceClaim": {"clusterResourceClaimTemplateName"},
+		"io.k8s.api.core.v1.PodResourceClaim":                     {"podGroupResourceClaim", "clusterResourceClaimTemplateName"},
+		"io.k8s.api.resource.v1.ResourceClaimSpec":                {"reservedFor"},
+		"io.k8s.api.resource.v1.AllocationResult":                 {"reservedForAnyPod"},
+		"io.k8s.api.resource.v1beta1.ResourceClaimSpec":           {"reservedFor"},
+		"io.k8s.api.resource.v1beta1.AllocationResult":            {"reservedForAnyPod"},
+		"io.k8s.api.resource.v1beta2.ResourceClaimSpec":           {"reservedFor"},
+		"io.k8s.api.resource.v1beta2.AllocationResult":            {"reservedForAnyPod"},
+		"io.k8s.api.scheduling.v1beta1.PodGroupResourceClaim":     {"clusterResourceClaimTemplateName"},
+		"io.k8s.api.scheduling.v1beta1.CompositePodGroupTemplate": {"resourceClaims"},
+		"io.k8s.api.scheduling.v1alpha3.CompositePodGroupSpec":    {"resourceClaims"},
+		"io.k8s.api.scheduling.v1alpha3.CompositePodGroupStatus":  {"resourceClaimStatuses"},
 	}
 }
 

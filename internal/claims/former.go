@@ -47,6 +47,8 @@ func boundClaim(
 	var current, former *resource.ResourceClaim
 	for _, candidate := range generated {
 		switch name, uid, ok := OwnerGroup(candidate); {
+		case isRecordedTree(group, entry, candidate):
+			current = candidate
 		case !ok, name != group.Name, candidate.Annotations[PodClaimAnnotation] != entry:
 		case uid == group.UID:
 			current = candidate
@@ -75,4 +77,10 @@ func scheduledSince(pod *core.Pod, group *scheduling.PodGroup) time.Duration {
 		}
 	}
 	return 0
+}
+
+// isRecordedTree reports whether the claim is that of a tree which the PodGroup names for the entry.
+func isRecordedTree(group *scheduling.PodGroup, entry string, claim *resource.ResourceClaim) bool {
+	name, ok := recorded(groupRecords(group), entry)
+	return ok && name != nil && *name == claim.Name && isOfTree(claim)
 }

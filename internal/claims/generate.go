@@ -34,6 +34,10 @@ func generate(owner Owner, entry string, t Template, attempt int) *resource.Reso
 		annotations[GroupClaimAnnotation] = entry
 	}
 	annotations[TemplateAnnotation] = t.annotation()
+	spec := t.Spec.DeepCopy()
+	if owner.ReservedFor != nil {
+		spec.ReservedFor = owner.ReservedFor.DeepCopy()
+	}
 	return &resource.ResourceClaim{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:            generatedName(owner, entry, attempt),
@@ -44,7 +48,7 @@ func generate(owner Owner, entry string, t Template, attempt int) *resource.Reso
 			OwnerReferences: []metav1.OwnerReference{owner.Reference},
 			Finalizers:      []string{Finalizer},
 		},
-		Spec: *t.Spec.DeepCopy(),
+		Spec: *spec,
 	}
 }
 

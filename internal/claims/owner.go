@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,7 +16,7 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// Owner is a pod or PodGroup for which claims are generated.
+// Owner is a pod, PodGroup or CompositePodGroup for which claims are generated.
 type Owner struct {
 	Namespace, Name string
 	UID             types.UID
@@ -23,6 +24,8 @@ type Owner struct {
 	Reference metav1.OwnerReference
 	// Group is set for a PodGroup. Its claims also get the group annotation.
 	Group bool
+	// ReservedFor is spec.reservedFor of the generated claims, or nil for that of their template.
+	ReservedFor *resourcev1.ResourceClaimConsumerReference
 	// Records is the owner's status.resourceClaimStatuses.
 	Records []corev1.PodResourceClaimStatus
 	// Entries are the entries that need a generated claim or a record in the status.
@@ -43,23 +46,13 @@ type Entry struct {
 }
 
 // GroupOwner returns the PodGroup as an owner of claims.
-func GroupOwner(group *scheduling.PodGroup) Owner {
+func GroupOwner(group *scheduling.PodGroup, trees Trees) Owner {
 	o := Owner{
 		Namespace: group.Namespace, Name: group.Name, UID: group.UID, Group: true, Records: groupRecords(group),
 		Reference: reference(schedulingv1beta1.SchemeGroupVersion.String(), "PodGroup", group),
 	}
-	if group.DeletionTimestamp != nil {
-		return o
-	}
-	for i := range group.Spec.ResourceClaims {
-		entry := &group.Spec.ResourceClaims[i]
-		source := groupSource(entry)
-		switch {
-		case source.Generated():
-			o.Entries = append(o.Entries, Entry{Name: entry.Name, Source: source})
-		case source.Kind == NoSource:
-			o.Problems = append(o.Problems, &Problem{Reason: UnknownSource, Entry: entry.Name})
-		}
+	if group.DeletionTimestamp == nil {
+		o.addGroupEntries(group.Spec.ResourceClaims, group.Spec.ParentCompositePodGroupName, trees)
 	}
 	return o
 }

@@ -8,6 +8,9 @@ type Reason string
 const (
 	// GroupMissing means that the pod names a PodGroup that does not exist.
 	GroupMissing Reason = "PodGroupMissing"
+	// TreeMissing means that a CompositePodGroup above the group does not exist, the claim of which the
+	// entry may mean.
+	TreeMissing Reason = "CompositePodGroupMissing"
 	// GroupEntryMissing means that podGroupResourceClaim names no entry of the PodGroup.
 	GroupEntryMissing Reason = "PodGroupClaimMissing"
 	// NotInGroup means that a pod without a PodGroup sets podGroupResourceClaim.
@@ -36,9 +39,9 @@ const (
 // equal texts.
 type Problem struct {
 	Reason Reason
-	// Entry is the name in spec.resourceClaims of the pod or PodGroup, or empty.
+	// Entry is the name in spec.resourceClaims of the pod or group, or empty.
 	Entry string
-	// Object is the PodGroup, template, claim or group entry to which Reason refers.
+	// Object is the PodGroup, CompositePodGroup, template, claim or group entry to which Reason refers.
 	Object string
 }
 
@@ -54,6 +57,8 @@ func (p *Problem) text() string {
 	switch p.Reason {
 	case GroupMissing:
 		return fmt.Sprintf("PodGroup %q does not exist", p.Object)
+	case TreeMissing:
+		return fmt.Sprintf("CompositePodGroup %q does not exist", p.Object)
 	case GroupEntryMissing:
 		return fmt.Sprintf("the PodGroup has no claim %q", p.Object)
 	case NotInGroup:

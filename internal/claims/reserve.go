@@ -19,7 +19,7 @@ func Reserve(
 	pod *core.Pod, group *scheduling.PodGroup, r Resolution, claim *resource.ResourceClaim,
 ) (*resourcev1.ResourceClaimConsumerReference, *Problem) {
 	use := model.Use{Consumer: PodConsumer(pod)}
-	if r.ThroughGroup {
+	if r.ThroughGroup && !isOfTree(claim) {
 		if group == nil {
 			name, _ := GroupName(pod)
 			return nil, &Problem{Reason: GroupMissing, Entry: r.Entry, Object: name}

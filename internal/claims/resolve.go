@@ -37,6 +37,9 @@ type Resolution struct {
 	// Owner is the UID of the required controller of the claim, or empty if any claim is
 	// acceptable.
 	Owner types.UID
+	// InTree means that the claim may also be that of a CompositePodGroup above the PodGroup, which
+	// is then the consumer.
+	InTree bool
 	// ThroughGroup means that the PodGroup is the consumer, not the pod.
 	ThroughGroup bool
 	// Source is the source of the entry, or of the PodGroup's entry that it means.
@@ -103,6 +106,7 @@ func (r Resolution) throughGroup(
 	pod *core.Pod, group *scheduling.PodGroup, entry *scheduling.PodGroupResourceClaim, record *string,
 ) Resolution {
 	r.ThroughGroup, r.Source = true, groupSource(entry)
+	r.InTree = group.Spec.ParentCompositePodGroupName != nil
 	if record != nil && pod.Spec.NodeName != "" {
 		r.Claim = *record
 		return r
@@ -169,7 +173,7 @@ func (r Resolution) WithoutTemplate() Resolution {
 // Check returns the reason why the claim found under the resolved name is not the intended one: a
 // generated claim must be controlled by the owner for which it was generated.
 func (r Resolution) Check(claim *resource.ResourceClaim) *Problem {
-	if r.Owner == "" || controllerUID(claim) == r.Owner {
+	if r.Owner == "" || controllerUID(claim) == r.Owner || r.InTree && isOfTree(claim) {
 		return nil
 	}
 	return &Problem{Reason: ForeignOwner, Entry: r.Entry, Object: claim.Name}

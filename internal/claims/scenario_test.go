@@ -65,8 +65,17 @@ func (s scenario) known(t *testing.T, d *datadriven.TestData) string {
 }
 
 func (s scenario) owner(t *testing.T, d *datadriven.TestData) claims.Owner {
-	if d.HasArg("group") {
-		return claims.GroupOwner(s.Group(t, d))
+	switch {
+	case d.HasArg("group"):
+		return claims.GroupOwner(s.Group(t, d), s.World.Tree)
+	case d.HasArg("tree"):
+		var name string
+		d.ScanArgs(t, "tree", &name)
+		tree, ok := s.World.Tree(name)
+		if !ok {
+			d.Fatalf(t, "no tree %q", name)
+		}
+		return claims.TreeOwner(tree, s.World.Tree)
 	}
 	pod := s.Pod(t, d)
 	return claims.PodOwner(pod, s.World.GroupOf(pod))
@@ -90,7 +99,7 @@ func (s scenario) facts(t *testing.T, d *datadriven.TestData) claims.Facts {
 	return facts
 }
 
-// wanted pod=NAME|group=NAME [gone=CLAIM]: what is to be done for an owner.
+// wanted pod=NAME|group=NAME|tree=NAME [gone=CLAIM]: what is to be done for an owner.
 func (s scenario) wanted(t *testing.T, d *datadriven.TestData) string {
 	want := claims.DesiredClaims(s.owner(t, d), s.facts(t, d))
 	var out lines
@@ -117,7 +126,7 @@ func (s scenario) wanted(t *testing.T, d *datadriven.TestData) string {
 	return out.String()
 }
 
-// generate pod=NAME|group=NAME: the claims to create, with what they bear.
+// generate pod=NAME|group=NAME|tree=NAME: the claims to create, with what they bear.
 func (s scenario) generate(t *testing.T, d *datadriven.TestData) string {
 	var out lines
 	for _, c := range claims.DesiredClaims(s.owner(t, d), s.facts(t, d)).Create {
@@ -129,6 +138,9 @@ func (s scenario) generate(t *testing.T, d *datadriven.TestData) string {
 		out.pairs("  label", c.Labels)
 		out.pairs("  annotation", c.Annotations)
 		out.add("  finalizers %s", strings.Join(c.Finalizers, " "))
+		if r := c.Spec.ReservedFor; r != nil {
+			out.add("  reserved for %s %s %s uid=%s", r.APIGroup, r.Resource, r.Name, r.UID)
+		}
 		for _, r := range c.Spec.Devices.Requests {
 			out.add("  request %s class=%s", r.Name, r.Exactly.DeviceClassName)
 		}

@@ -108,9 +108,5 @@ func recorded(records []corev1.PodResourceClaimStatus, entry string) (claim *str
 
 // groupRecords returns the PodGroup's status list with the type of a pod's.
 func groupRecords(group *scheduling.PodGroup) []corev1.PodResourceClaimStatus {
-	out := make([]corev1.PodResourceClaimStatus, 0, len(group.Status.ResourceClaimStatuses))
-	for _, s := range group.Status.ResourceClaimStatuses {
-		out = append(out, corev1.PodResourceClaimStatus(s))
-	}
-	return out
+	return podRecords(group.Status.ResourceClaimStatuses)
 }

@@ -30,15 +30,15 @@ func OwnerGroup(claim *resource.ResourceClaim) (name string, uid types.UID, ok b
 	return ref.Name, ref.UID, true
 }
 
-// MadeFor reports, on a node, whether a claim was generated for the pod or for its PodGroup. A pod
-// has only the name of its PodGroup.
+// MadeFor reports, on a node, whether a claim was generated for the pod, for its PodGroup or for a
+// tree of groups. A pod has only the name of its PodGroup.
 func MadeFor(pod *core.Pod, claim *resource.ResourceClaim) bool {
 	if _, uid, ok := OwnerPod(claim); ok {
 		return uid == pod.UID
 	}
 	name, _, ok := OwnerGroup(claim)
 	group, member := GroupName(pod)
-	return ok && member && name == group
+	return member && (ok && name == group || isOfTree(claim))
 }
 
 // NamesPod reports whether the pod itself is a consumer of the claim.

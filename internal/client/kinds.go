@@ -22,6 +22,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
@@ -285,12 +286,12 @@ func (s *Set) PodGroups(namespace string) Client[*scheduling.PodGroup, *scheduli
 }
 func (f *Informers) PodGroups() *Informer[*scheduling.PodGroup] { return podGroups.cache(f) }
 
-var compositePodGroups = kindOf[schedulingv1alpha3.CompositePodGroup, schedulingv1alpha3.CompositePodGroupList](schedulingv1alpha3.SchemeGroupVersion, "compositepodgroups")
+var compositePodGroups = kindOf[v1alpha3.CompositePodGroup, v1alpha3.CompositePodGroupList](schedulingv1alpha3.SchemeGroupVersion, "compositepodgroups")
 
-func (s *Set) CompositePodGroups(namespace string) Client[*schedulingv1alpha3.CompositePodGroup, *schedulingv1alpha3.CompositePodGroupList] {
+func (s *Set) CompositePodGroups(namespace string) Client[*v1alpha3.CompositePodGroup, *v1alpha3.CompositePodGroupList] {
 	return compositePodGroups.client(s, namespace)
 }
-func (f *Informers) CompositePodGroups() *Informer[*schedulingv1alpha3.CompositePodGroup] {
+func (f *Informers) CompositePodGroups() *Informer[*v1alpha3.CompositePodGroup] {
 	return compositePodGroups.cache(f)
 }
 

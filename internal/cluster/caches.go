@@ -4,12 +4,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	storagev1 "k8s.io/api/storage/v1"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/features"
@@ -36,7 +36,7 @@ type Caches struct {
 
 	Pods       PodCache
 	PodGroups  Cache[*scheduling.PodGroup]
-	Composites Cache[*schedulingv1alpha3.CompositePodGroup] // nil if the feature is off
+	Composites Cache[*v1alpha3.CompositePodGroup] // nil if the feature is off
 	Claims     Cache[*resource.ResourceClaim]
 	Nodes      Cache[*corev1.Node]
 	Namespaces Cache[*corev1.Namespace]

@@ -7,11 +7,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	"k8s.io/klog/v2"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/features"
@@ -64,7 +64,7 @@ func NewFeed(caches Caches, schedulerName string) (*Feed, error) {
 	caches.Classes.OnChange(func(old, now *resourcev1.DeviceClass) { f.add(classChange(old, now)) })
 	caches.Slices.OnChange(func(old, now *resourcev1.ResourceSlice) { f.add(f.sliceChange(old, now)) })
 	if caches.Composites != nil {
-		caches.Composites.OnChange(func(old, now *schedulingv1alpha3.CompositePodGroup) { f.add(compositeChange(old, now)) })
+		caches.Composites.OnChange(func(old, now *v1alpha3.CompositePodGroup) { f.add(compositeChange(old, now)) })
 	}
 	if caches.TaintRules != nil {
 		caches.TaintRules.OnChange(func(old, now *resourcev1.DeviceTaintRule) { f.add(taintRuleChange(old, now)) })
@@ -240,7 +240,7 @@ func (f *Feed) seenGroup(group *scheduling.PodGroup) *model.Group {
 	return seen
 }
 
-func compositeChange(old, now *schedulingv1alpha3.CompositePodGroup) change {
+func compositeChange(old, now *v1alpha3.CompositePodGroup) change {
 	if now == nil {
 		key := model.KeyOf(old)
 		return func(s *model.State) []model.Topic { return s.Groups.Composites.Delete(key) }

@@ -191,7 +191,7 @@ func (a *attempt) withoutClaim(r *Report, answer *PodAnswer, pod *core.Pod, entr
 	owner := claims.PodOwner(pod, group)
 	kind, ownerKey := "pod", model.KeyOf(pod)
 	if entry.Group && group != nil {
-		owner = claims.GroupOwner(group)
+		owner = claims.GroupOwner(group, a.trees(group.Namespace))
 		kind, ownerKey = "podgroup", model.KeyOf(group)
 	}
 	want := claims.DesiredClaims(owner,

@@ -11,13 +11,16 @@ import (
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/alloc"
+	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/model"
 )
 
 // claimText describes what a claim requests, or has.
 func claimText(claim *resource.ResourceClaim, shared bool) string {
 	text := claim.Name
-	if shared {
+	if tree, _, ok := claims.OwnerTree(claim); ok {
+		text += " (of CompositePodGroup " + tree + ")"
+	} else if shared {
 		text += " (of the PodGroup)"
 	}
 	return text + ": " + strings.Join(requestTexts(claim.Spec.Devices.Requests), "; ")

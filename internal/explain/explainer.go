@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/claims"
@@ -53,7 +53,7 @@ type Explainer struct {
 	pods       map[model.Key]*core.Pod
 	claims     map[model.Key]*resource.ResourceClaim
 	groups     map[model.Key]*scheduling.PodGroup
-	composites map[model.Key]*schedulingv1alpha3.CompositePodGroup
+	composites map[model.Key]*v1alpha3.CompositePodGroup
 	members    map[model.Key][]*core.Pod // by PodGroup
 	users      map[model.Key][]*core.Pod // by claim
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
@@ -48,11 +49,16 @@ func (e *Explainer) groupFacts(r *Report, group *scheduling.PodGroup, members []
 	}
 	r.fact("Controlled by", strings.TrimPrefix(e.owner(members), ", of "))
 	r.fact("Pods", podCounts(members))
-	for _, status := range group.Status.ResourceClaimStatuses {
+	e.claimFacts(r, group.Namespace, group.Status.ResourceClaimStatuses)
+}
+
+// claimFacts adds the claims that the status of a PodGroup or CompositePodGroup names.
+func (e *Explainer) claimFacts(r *Report, namespace string, list []schedulingv1beta1.PodGroupResourceClaimStatus) {
+	for _, status := range list {
 		if status.ResourceClaimName == nil {
 			continue
 		}
-		if claim := e.claims[model.Key{Namespace: group.Namespace, Name: *status.ResourceClaimName}]; claim != nil {
+		if claim := e.claims[model.Key{Namespace: namespace, Name: *status.ResourceClaimName}]; claim != nil {
 			r.fact("Claim", claimText(claim, false)+", "+holdsText(claim))
 		}
 	}

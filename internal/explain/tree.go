@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
-
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
+	"github.com/allot-dev/allot/internal/claims"
+	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/model"
 )
 
@@ -84,9 +85,20 @@ func (e *Explainer) isBelow(group, tree model.Key) bool {
 	return false
 }
 
+// trees returns the CompositePodGroups of a namespace, or nil if the feature is off.
+func (e *Explainer) trees(namespace string) claims.Trees {
+	if len(e.composites) == 0 && !e.on.On(features.CompositePodGroup) {
+		return nil
+	}
+	return func(name string) (*v1alpha3.CompositePodGroup, bool) {
+		tree, ok := e.composites[model.Key{Namespace: namespace, Name: name}]
+		return tree, ok
+	}
+}
+
 func (e *Explainer) treeFacts(
 	r *Report,
-	group *schedulingv1alpha3.CompositePodGroup,
+	group *v1alpha3.CompositePodGroup,
 	tree *model.Tree,
 	members []*core.Pod,
 ) {
@@ -101,6 +113,7 @@ func (e *Explainer) treeFacts(
 	if mode := group.Spec.DisruptionMode; mode != nil && mode.All != nil {
 		r.fact("Preempted", "as a whole, or not at all")
 	}
+	e.claimFacts(r, group.Namespace, group.Status.ResourceClaimStatuses)
 	r.fact("Controlled by", strings.TrimPrefix(e.owner(members), ", of "))
 	r.fact("Pods", podCounts(members))
 }

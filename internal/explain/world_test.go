@@ -23,6 +23,7 @@ import (
 
 	"github.com/allot-dev/allot/api"
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/apiserver/registry"
 	"github.com/allot-dev/allot/internal/claims"
@@ -156,11 +157,25 @@ func with(labels map[string]string, key, value string) map[string]string {
 	return labels
 }
 
+func (w *world) tree(name string) (*v1alpha3.CompositePodGroup, bool) {
+	for _, tree := range w.snap.Objects.Composites {
+		if tree.Name == name {
+			return tree, true
+		}
+	}
+	return nil, false
+}
+
 // generate creates the claims of PodGroups and pods, as the claim controller does.
 func (w *world) generate() {
 	o := &w.snap.Objects
+	for _, tree := range o.Composites {
+		for _, record := range w.wanted(claims.TreeOwner(tree, w.tree)).Record {
+			tree.Status.ResourceClaimStatuses = append(tree.Status.ResourceClaimStatuses, record2(record))
+		}
+	}
 	for _, group := range o.PodGroups {
-		want := w.wanted(claims.GroupOwner(group))
+		want := w.wanted(claims.GroupOwner(group, w.tree))
 		for _, record := range want.Record {
 			group.Status.ResourceClaimStatuses = append(group.Status.ResourceClaimStatuses, record2(record))
 		}

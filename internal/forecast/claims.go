@@ -13,33 +13,36 @@ import (
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/groups"
 )
 
-// claimOwner names a pod or PodGroup for which claims are generated.
+// ownerKind is the kind of an object for which claims are generated. Pods record the claims of their
+// groups, and groups those of their trees.
+type ownerKind int
+
+const (
+	treeOwner ownerKind = iota
+	groupOwner
+	podOwner
+)
+
+// claimOwner names a pod, PodGroup or CompositePodGroup for which claims are generated.
 type claimOwner struct {
-	group           bool
+	kind            ownerKind
 	namespace, name string
 }
 
 func (o claimOwner) String() string {
-	if o.group {
-		return "PodGroup " + o.namespace + "/" + o.name
-	}
-	return "Pod " + o.namespace + "/" + o.name
+	kind := [...]string{"CompositePodGroup", "PodGroup", "Pod"}[o.kind]
+	return kind + " " + o.namespace + "/" + o.name
 }
 
 func compareOwners(a, b claimOwner) int {
-	switch {
-	case a.group && !b.group: // pods record the claims of their groups
-		return -1
-	case b.group && !a.group:
-		return 1
-	}
-	return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
+	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
 }
 
 // generateClaims creates the claims that pods and PodGroups lack.
@@ -53,19 +56,57 @@ func (s *simulation) generateClaims() {
 
 // generateFor creates the claims of one owner, and reports whether it lacks none.
 func (s *simulation) generateFor(key claimOwner) (done bool) {
-	if key.group {
-		group, ok := s.world.PodGroups.Get(key.namespace, key.name)
-		if !ok || !s.world.Features.On(features.WorkloadClaims) {
-			return true
-		}
-		change := s.settleClaims(key, claims.GroupOwner(group))
-		if change.Record != nil {
-			updated := *group
-			updated.Status.ResourceClaimStatuses = groupRecords(change.Record)
-			s.world.PodGroups.Put(&updated)
-		}
-		return change.Settled() && len(change.Problems) == 0
+	switch key.kind {
+	case treeOwner:
+		return s.generateForTree(key)
+	case groupOwner:
+		return s.generateForGroup(key)
 	}
+	return s.generateForPod(key)
+}
+
+// generateForTree creates the claims of a CompositePodGroup.
+func (s *simulation) generateForTree(key claimOwner) (done bool) {
+	tree, ok := s.world.Composites.Get(key.namespace, key.name)
+	on := s.world.Features
+	if !ok || !on.On(features.WorkloadClaims) || !on.On(features.ReservedForWorkloads) {
+		return true
+	}
+	change := s.settleClaims(key, claims.TreeOwner(tree, s.trees(key.namespace)))
+	if change.Record != nil {
+		updated := *tree
+		updated.Status.ResourceClaimStatuses = groupRecords(change.Record)
+		s.world.Composites.Put(&updated)
+	}
+	return change.Settled() && len(change.Problems) == 0
+}
+
+// trees returns the CompositePodGroups of a namespace, or nil if the feature is off.
+func (s *simulation) trees(namespace string) claims.Trees {
+	if !s.world.Features.On(features.CompositePodGroup) {
+		return nil
+	}
+	return func(name string) (*v1alpha3.CompositePodGroup, bool) { return s.world.Composites.Get(namespace, name) }
+}
+
+// generateForGroup creates the claims of a PodGroup. It lacks none when it names those of its tree,
+// which are created first.
+func (s *simulation) generateForGroup(key claimOwner) (done bool) {
+	group, ok := s.world.PodGroups.Get(key.namespace, key.name)
+	if !ok || !s.world.Features.On(features.WorkloadClaims) {
+		return true
+	}
+	change := s.settleClaims(key, claims.GroupOwner(group, s.trees(key.namespace)))
+	if change.Record != nil {
+		updated := *group
+		updated.Status.ResourceClaimStatuses = groupRecords(change.Record)
+		s.world.PodGroups.Put(&updated)
+	}
+	return change.Settled() && len(change.Problems) == 0
+}
+
+// generateForPod creates the claims of a pod.
+func (s *simulation) generateForPod(key claimOwner) (done bool) {
 	pod, ok := s.world.Pods.Get(key.namespace, key.name)
 	if !ok {
 		return true
@@ -177,6 +218,9 @@ func (s *simulation) release(claim *resource.ResourceClaim) {
 				known.Groups[ref.Name] = group
 			}
 			known.Gone[ref.UID] = !ok || group.UID != ref.UID
+		case claims.IsTreeConsumer(ref):
+			tree, ok := s.world.Composites.Get(claim.Namespace, ref.Name)
+			known.Gone[ref.UID] = !ok || tree.UID != ref.UID
 		}
 	}
 	decision := claims.Release(claims.SeenClaim(s.world.Features, claim), known)

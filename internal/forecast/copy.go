@@ -2,12 +2,12 @@ package forecast
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	batch "github.com/allot-dev/allot/api/batch/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/client"
 )
@@ -34,7 +34,7 @@ func podSpec(object client.Object) *core.PodSpec {
 // isCopied reports whether each copy of manifests has an object of this kind of its own.
 func isCopied(object client.Object) bool {
 	switch object.(type) {
-	case *scheduling.PodGroup, *schedulingv1alpha3.CompositePodGroup, *resource.ResourceClaim:
+	case *scheduling.PodGroup, *v1alpha3.CompositePodGroup, *resource.ResourceClaim:
 		return true
 	}
 	return podSpec(object) != nil
@@ -46,7 +46,7 @@ func newCopier(manifests []Manifest) *copier {
 		switch o := manifests[i].Object.(type) {
 		case *scheduling.PodGroup:
 			c.groups[o.Name] = true
-		case *schedulingv1alpha3.CompositePodGroup:
+		case *v1alpha3.CompositePodGroup:
 			c.composites[o.Name] = true
 		case *resource.ResourceClaim:
 			c.claims[o.Name] = true
@@ -61,7 +61,7 @@ func (c *copier) rename(object client.Object, suffix string) {
 		object.SetName(object.GetName() + suffix)
 	}
 	switch o := object.(type) {
-	case *schedulingv1alpha3.CompositePodGroup:
+	case *v1alpha3.CompositePodGroup:
 		o.Spec.ParentCompositePodGroupName = renamed(c.composites, o.Spec.ParentCompositePodGroupName, suffix)
 	case *scheduling.PodGroup:
 		o.Spec.ParentCompositePodGroupName = renamed(c.composites, o.Spec.ParentCompositePodGroupName, suffix)

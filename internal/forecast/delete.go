@@ -9,13 +9,13 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	batch "github.com/allot-dev/allot/api/batch/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/model"
@@ -41,7 +41,7 @@ func deletables() []deletable {
 		{
 			[]string{"compositepodgroup", "compositepodgroups"},
 			true,
-			func() client.Object { return &schedulingv1alpha3.CompositePodGroup{} },
+			func() client.Object { return &v1alpha3.CompositePodGroup{} },
 		},
 		{[]string{"workload", "workloads"}, true, func() client.Object { return &scheduling.Workload{} }},
 		{

@@ -11,7 +11,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -19,6 +18,7 @@ import (
 	batch "github.com/allot-dev/allot/api/batch/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/client"
@@ -125,7 +125,7 @@ func (s *simulation) adjust(object client.Object) {
 		o.Spec.Priority = cmp.Or(priority, o.Spec.Priority)
 	case *scheduling.PodGroup:
 		o.Spec.Priority = cmp.Or(priority, o.Spec.Priority)
-	case *schedulingv1alpha3.CompositePodGroup:
+	case *v1alpha3.CompositePodGroup:
 		o.Spec.Priority = cmp.Or(priority, o.Spec.Priority)
 	}
 }
@@ -166,16 +166,20 @@ func (s *simulation) put(object client.Object) {
 	switch o := object.(type) {
 	case *core.Pod:
 		if len(o.Spec.ResourceClaims) > 0 && o.Spec.NodeName == "" {
-			s.lacking[claimOwner{namespace: o.Namespace, name: o.Name}] = true
+			s.lacking[claimOwner{kind: podOwner, namespace: o.Namespace, name: o.Name}] = true
 		}
 		s.world.Pods.Put(o)
 		s.owners.addController(o)
 		return
 	case *scheduling.PodGroup:
 		if len(o.Spec.ResourceClaims) > 0 {
-			s.lacking[claimOwner{group: true, namespace: o.Namespace, name: o.Name}] = true
+			s.lacking[claimOwner{kind: groupOwner, namespace: o.Namespace, name: o.Name}] = true
 		}
 		s.owners.addController(o)
+	case *v1alpha3.CompositePodGroup:
+		if len(o.Spec.ResourceClaims) > 0 {
+			s.lacking[claimOwner{kind: treeOwner, namespace: o.Namespace, name: o.Name}] = true
+		}
 	case *corev1.Node:
 		s.addDaemonSets()
 	case *corev1.ResourceQuota:

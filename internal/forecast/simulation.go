@@ -104,14 +104,19 @@ func (s *simulation) begin() {
 			s.terminating = append(s.terminating, model.KeyOf(pod))
 		case pod.Spec.NodeName == "" && !pod.Finished():
 			if len(pod.Spec.ResourceClaims) > 0 {
-				s.lacking[claimOwner{namespace: pod.Namespace, name: pod.Name}] = true
+				s.lacking[claimOwner{kind: podOwner, namespace: pod.Namespace, name: pod.Name}] = true
 			}
 			s.enqueue(unitOf(pod))
 		}
 	}
+	for _, tree := range s.world.Composites.List() {
+		if len(tree.Spec.ResourceClaims) > 0 {
+			s.lacking[claimOwner{kind: treeOwner, namespace: tree.Namespace, name: tree.Name}] = true
+		}
+	}
 	for _, group := range s.world.PodGroups.List() {
 		if len(group.Spec.ResourceClaims) > 0 {
-			s.lacking[claimOwner{group: true, namespace: group.Namespace, name: group.Name}] = true
+			s.lacking[claimOwner{kind: groupOwner, namespace: group.Namespace, name: group.Name}] = true
 		}
 	}
 }

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
@@ -16,7 +16,7 @@ import (
 // True. placed means that enough of its pods have nodes and none is to be evicted: a group that was
 // preempted is no DisruptionTarget any more.
 func TreeConditions(
-	group *schedulingv1alpha3.CompositePodGroup,
+	group *v1alpha3.CompositePodGroup,
 	o Outcome,
 	placed bool,
 	now metav1.Time,

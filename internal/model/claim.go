@@ -39,8 +39,8 @@ type Claim struct {
 	Key     Key
 	UID     types.UID
 	Version uint64
-	// Controller is the UID of the claim's controlling owner: the pod or PodGroup that it was
-	// generated for.
+	// Controller is the UID of the claim's controlling owner: the pod, PodGroup or CompositePodGroup
+	// that it was generated for.
 	Controller types.UID
 
 	Requests    []Request

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
@@ -40,7 +41,7 @@ type Composite struct {
 }
 
 // CompositeFrom converts a CompositePodGroup.
-func CompositeFrom(group *schedulingv1alpha3.CompositePodGroup) *Composite {
+func CompositeFrom(group *v1alpha3.CompositePodGroup) *Composite {
 	c := &Composite{
 		Key:       KeyOf(group),
 		UID:       group.UID,

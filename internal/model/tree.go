@@ -204,6 +204,15 @@ func (s *State) UnitOfPod(pod *Pod) UnitKey {
 	return s.UnitOfGroup(pod.GroupKey())
 }
 
+// IsTreeClaim reports whether the claim was generated for a CompositePodGroup above the PodGroup.
+// Then that is its consumer, for all pods below it.
+func (s *State) IsTreeClaim(group Key, claim *Claim) bool {
+	return claim.Controller != "" && slices.ContainsFunc(s.Above(group), func(key Key) bool {
+		composite, ok := s.Groups.Composites.Get(key)
+		return ok && composite.UID == claim.Controller
+	})
+}
+
 // Above returns the CompositePodGroups above a PodGroup, the closest first. They need not exist.
 func (s *State) Above(group Key) []Key {
 	g, ok := s.Groups.Get(group)

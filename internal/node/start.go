@@ -62,13 +62,14 @@ func (p *pods) admit(ctx context.Context, key types.NamespacedName, t *track) ([
 }
 
 // claim returns a claim that the pod uses. A claim that neither names the pod nor was created for
-// its PodGroup is read from the API: the cache may show an earlier allocation for others.
+// its PodGroup alone is read from the API: the cache may show an earlier allocation for others.
 func (p *pods) claim(ctx context.Context, pod *core.Pod, u usedClaim) (*resource.ResourceClaim, error) {
 	claim, ok := p.claims.Get(pod.Namespace, u.name)
 	if !ok {
 		return nil, errNoClaim
 	}
-	if u.generated || claims.NamesPod(pod, claim) || claims.MadeFor(pod, claim) ||
+	_, _, shared := claims.OwnerTree(claim)
+	if !shared && (u.generated || claims.NamesPod(pod, claim) || claims.MadeFor(pod, claim)) ||
 		claims.CanRunWith(p.features, pod, claim) != nil {
 		return claim, nil //nolint:nilerr // the caller checks it again, and reports why
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
@@ -27,6 +29,13 @@ func rackedState(domains, nodesEach int) *model.State {
 
 // putTree puts a job of replicas, each in one domain: a leader, and workers with a device each.
 func putTree(b testing.TB, state *model.State, name string, replicas, workers int, label string) {
+	putTreeWith(b, state, name, replicas, workers, label, "")
+}
+
+// putTreeWith puts such a job. If class is set, the pods of each replica share a device of that class.
+func putTreeWith(
+	b testing.TB, state *model.State, name string, replicas, workers int, label, class string,
+) {
 	namespaced := func(name string) model.Key { return model.Key{Namespace: "default", Name: name} }
 	job := &model.Composite{Key: namespaced(name), Gang: true, MinGroups: replicas}
 	if label != "" {
@@ -36,15 +45,28 @@ func putTree(b testing.TB, state *model.State, name string, replicas, workers in
 	for r := range replicas {
 		replica := fmt.Sprintf("%s-%03d", name, r)
 		state.Groups.Composites.Put(
-			&model.Composite{Key: namespaced(replica), Parent: name, Gang: true, MinGroups: 2, Topology: label},
+			&model.Composite{
+				Key: namespaced(replica), UID: types.UID(replica), Parent: name, Gang: true, MinGroups: 2, Topology: label,
+			},
 		)
+		if class != "" {
+			domain := bigClaim(replica + "-domain")
+			domain.Requests[0].Alternatives[0].Class = class
+			consumer := model.CompositeConsumer(replica, types.UID(replica))
+			domain.Controller, domain.ReservedFor = types.UID(replica), &consumer
+			state.Claims.Put(domain)
+		}
 		for part, size := range map[string]int{"leader": 1, "workers": workers} {
 			group := gang(replica+"-"+part, int32(size))
 			group.Parent = replica
 			state.Groups.Put(group)
 			for i := range size {
 				pod := fmt.Sprintf("%s-%03d", group.Key.Name, i)
-				member := bigPod(b, pod, group.Key.Name, model.PodClaim{Entry: "g", Claim: pod})
+				uses := []model.PodClaim{{Entry: "g", Claim: pod}}
+				if class != "" {
+					uses = append(uses, model.PodClaim{Entry: "d", Claim: replica + "-domain", Group: true, Owner: group.UID})
+				}
+				member := bigPod(b, pod, group.Key.Name, uses...)
 				claim := bigClaim(pod)
 				claim.Controller = member.UID
 				state.Claims.Put(claim)
@@ -77,6 +99,67 @@ func BenchmarkTreeRefusal(b *testing.B) {
 	placer := sched.NewPlacer(state, sched.DefaultSteps)
 	for b.Loop() {
 		if plan, reasons := placer.Try(treeKey("job")); plan != nil || reasons.Code != sched.CodeUnschedulable {
+			b.Fatal(reasons)
+		}
+	}
+}
+
+// putDomainDevices puts a shared device for each domain.
+func putDomainDevices(state *model.State, domains int) {
+	state.Classes.Put(model.ClassFrom(&resourcev1.DeviceClass{
+		ObjectMeta: meta("domain"), Spec: resourcev1.DeviceClassSpec{Selectors: []resourcev1.DeviceSelector{
+			{CEL: &resourcev1.CELDeviceSelector{Expression: `device.driver == "domain.example.com"`}},
+		}},
+	}))
+	for i := range domains {
+		s := &resourcev1.ResourceSlice{ObjectMeta: meta(fmt.Sprint("domain-", i))}
+		s.Spec.Driver = "domain.example.com"
+		s.Spec.Pool = resourcev1.ResourcePool{Name: s.Name, Generation: 1, ResourceSliceCount: 1}
+		s.Spec.NodeSelector = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+			MatchExpressions: []corev1.NodeSelectorRequirement{
+				{Key: "domain", Operator: corev1.NodeSelectorOpIn, Values: []string{fmt.Sprintf("d-%03d", i)}},
+			},
+		}}}
+		s.Spec.Devices = []resourcev1.Device{{Name: "partition"}}
+		state.Devices.PutSlice(model.SliceFrom(s))
+	}
+}
+
+// A tree of 9,216 pods, the replicas of which each share the device of their domain, in addition to
+// the label.
+func BenchmarkTreeWithDomainDevices(b *testing.B) {
+	state := rackedState(64, 36)
+	putDomainDevices(state, 64)
+	putTreeWith(b, state, "job", 64, 143, "domain", "domain")
+	placer := sched.NewPlacer(state, sched.DefaultSteps)
+	for b.Loop() {
+		if plan, reasons := placer.Try(treeKey("job")); plan == nil || len(plan.Pods) != 9216 {
+			b.Fatal(reasons)
+		}
+	}
+}
+
+// The same with one domain too few.
+func BenchmarkTreeWithDomainDevicesRefusal(b *testing.B) {
+	state := rackedState(63, 36)
+	putDomainDevices(state, 63)
+	putTreeWith(b, state, "job", 64, 143, "domain", "domain")
+	placer := sched.NewPlacer(state, sched.DefaultSteps)
+	for b.Loop() {
+		if plan, reasons := placer.Try(treeKey("job")); plan != nil || reasons.Code != sched.CodeUnschedulable {
+			b.Fatal(reasons)
+		}
+	}
+}
+
+// The same, bound to the devices of the domains alone, without a label.
+func BenchmarkTreeByDomainDevices(b *testing.B) {
+	state := rackedState(64, 36)
+	putDomainDevices(state, 64)
+	putTreeWith(b, state, "job", 64, 143, "", "domain")
+	placer := sched.NewPlacer(state, sched.DefaultSteps)
+	for b.Loop() {
+		if plan, reasons := placer.Try(treeKey("job")); plan == nil || len(plan.Pods) != 9216 {
 			b.Fatal(reasons)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	quantity "k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	core "github.com/allot-dev/allot/api/core/v1"
@@ -26,12 +27,15 @@ type treeWorld struct {
 	pods  []*treePod
 	// others are pods of lower priority that are on nodes.
 	others []*treePod
+	// devices are shared devices, each of which can be used from all nodes with the label.
+	devices []treeDevice
 }
 
 // treeNode is a CompositePodGroup, or a PodGroup if it has pods.
 type treeNode struct {
 	name, label string
-	least       int // children or pods
+	least       int  // children or pods
+	claims      bool // whether all pods below share a claim of one device
 	children    []*treeNode
 	pods        []*treePod
 }
@@ -48,7 +52,7 @@ func drawTree(r *rand.Rand) *treeWorld {
 	w := &treeWorld{}
 	for i := range 1 + r.IntN(4) {
 		zone := r.IntN(2)
-		labels := map[string]string{"zone": fmt.Sprint(zone), "rack": fmt.Sprint(zone, r.IntN(2))}
+		labels := map[string]string{"zone": fmt.Sprint(zone), "rack": fmt.Sprintf("%d-%d", zone, r.IntN(2))}
 		if r.IntN(8) == 0 {
 			delete(labels, "rack")
 		}
@@ -100,28 +104,41 @@ func (w *treeWorld) state(t *testing.T) *model.State {
 	for _, node := range w.nodes {
 		s.Nodes.Put(node)
 	}
-	w.put(t, s, w.root, "")
+	w.putDevices(s)
+	w.put(t, s, w.root, "", nil)
 	return s
 }
 
-func (w *treeWorld) put(t *testing.T, s *model.State, n *treeNode, parent string) {
+// put puts a part of the tree; claims are those of the groups above it.
+func (w *treeWorld) put(t *testing.T, s *model.State, n *treeNode, parent string, claims []string) {
 	key := model.Key{Namespace: "default", Name: n.name}
+	uid := types.UID("uid-" + n.name)
+	if n.claims {
+		claims = append(slices.Clip(claims), n.claim())
+		w.putClaim(s, n, uid)
+	}
 	if n.pods == nil {
 		s.Groups.Composites.Put(&model.Composite{
-			Key: key, Parent: parent, Gang: true, MinGroups: n.least, Topology: n.label, Priority: ptr.To[int32](1),
+			Key: key, UID: uid, Parent: parent, Gang: true, MinGroups: n.least, Topology: n.label, Priority: ptr.To[int32](1),
 		})
 		for _, child := range n.children {
-			w.put(t, s, child, n.name)
+			w.put(t, s, child, n.name, claims)
 		}
 		return
 	}
-	s.Groups.Put(&model.Group{Key: key, Parent: parent, Gang: true, MinCount: n.least, Topology: n.label})
+	s.Groups.Put(&model.Group{Key: key, UID: uid, Parent: parent, Gang: true, MinCount: n.least, Topology: n.label})
+	uses := make([]model.PodClaim, 0, len(claims))
+	for _, claim := range claims {
+		uses = append(uses, model.PodClaim{Entry: claim, Claim: claim, Group: true, Owner: uid})
+	}
 	for _, p := range n.pods {
-		w.putPod(t, s, p, &corev1.PodSchedulingGroup{PodGroupName: ptr.To(n.name)})
+		w.putPod(t, s, p, &corev1.PodSchedulingGroup{PodGroupName: ptr.To(n.name)}, uses...)
 	}
 }
 
-func (w *treeWorld) putPod(t *testing.T, s *model.State, p *treePod, group *corev1.PodSchedulingGroup) {
+func (w *treeWorld) putPod(
+	t *testing.T, s *model.State, p *treePod, group *corev1.PodSchedulingGroup, claims ...model.PodClaim,
+) {
 	pod := &core.Pod{ObjectMeta: meta(p.key.Name)}
 	pod.Spec.SchedulingGroup = group
 	if p.node >= 0 {
@@ -130,7 +147,7 @@ func (w *treeWorld) putPod(t *testing.T, s *model.State, p *treePod, group *core
 	pod.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{corev1.ResourceCPU: *quantity.NewQuantity(p.cpu, quantity.DecimalSI)},
 	}}}
-	converted, err := model.PodFrom(pod, nil)
+	converted, err := model.PodFrom(pod, claims)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +173,7 @@ func (w *treeWorld) occupy(t *testing.T, r *rand.Rand, s *model.State) {
 func (w *treeWorld) feasible(at int, free []int64) bool {
 	if at == len(w.pods) {
 		_, placed, ok := w.check(w.root)
-		return ok && placed
+		return ok && placed && w.hasDevices(w.root.claimants(nil), make([]bool, len(w.devices)))
 	}
 	p := w.pods[at]
 	for node := range free {
@@ -229,7 +246,7 @@ func (w *treeWorld) sound(made *plan.Plan) string {
 	if _, placed, ok := w.check(w.root); !ok || !placed {
 		return "half a tree, or one in several domains"
 	}
-	return ""
+	return w.soundDevices(made)
 }
 
 // TestTreesAgainstReference: a tree is placed if and only if there is a way, and then whole.
@@ -238,9 +255,15 @@ func TestTreesAgainstReference(t *testing.T) {
 	if testing.Short() {
 		worlds = 500
 	}
+	compareTrees(t, worlds, func(seed uint64) *treeWorld { return drawTree(rand.New(rand.NewPCG(seed, 16))) })
+}
+
+// compareTrees places drawn trees, and compares with the reference.
+func compareTrees(t *testing.T, worlds uint64, draw func(seed uint64) *treeWorld) {
+	t.Helper()
 	undecided, placed := 0, 0
 	for seed := range worlds {
-		w := drawTree(rand.New(rand.NewPCG(seed, 16)))
+		w := draw(seed)
 		state := w.state(t)
 		before := state.Dump()
 		key := model.UnitKey{Tree: true, Key: model.Key{Namespace: "default", Name: "root"}}

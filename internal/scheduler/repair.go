@@ -79,7 +79,8 @@ func (r *repairer) lacking(pod *model.Pod) []*model.Claim {
 		entry := &pod.Claims[i]
 		claim, ok := r.state.Claims.Get(model.Key{Namespace: pod.Key.Namespace, Name: entry.Claim})
 		if !ok || seen[entry.Claim] || claim.Allocation != nil || claim.Deleting ||
-			entry.Owner != "" && claim.Controller != entry.Owner {
+			entry.Owner != "" && claim.Controller != entry.Owner &&
+				!(entry.Group && r.state.IsTreeClaim(pod.GroupKey(), claim)) {
 			continue
 		}
 		seen[entry.Claim] = true

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	"github.com/allot-dev/allot/internal/cluster"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/groups"
@@ -23,7 +24,7 @@ import (
 // treeStatus writes the conditions of CompositePodGroups. The loop finds out what they are, from the
 // conditions of the groups below.
 type treeStatus struct {
-	composites cluster.Cache[*schedulingv1alpha3.CompositePodGroup] // nil if the feature is off
+	composites cluster.Cache[*v1alpha3.CompositePodGroup] // nil if the feature is off
 	write      compositeWriter
 	clock      clock.PassiveClock
 	queue      reconciler.Queue[model.Key]
@@ -43,8 +44,8 @@ type treeOutcome struct {
 // compositeWriter writes the status of a CompositePodGroup. One that does not exist is not an error.
 type compositeWriter interface {
 	// ReadComposite returns the CompositePodGroup from the API, or nil if it does not exist.
-	ReadComposite(ctx context.Context, key model.Key) (*schedulingv1alpha3.CompositePodGroup, error)
-	WriteComposite(ctx context.Context, group *schedulingv1alpha3.CompositePodGroup) error
+	ReadComposite(ctx context.Context, key model.Key) (*v1alpha3.CompositePodGroup, error)
+	WriteComposite(ctx context.Context, group *v1alpha3.CompositePodGroup) error
 }
 
 func newTreeStatus(p parts) *treeStatus {

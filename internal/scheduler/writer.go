@@ -5,12 +5,12 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
-	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/model"
@@ -51,7 +51,7 @@ func (w writer) WriteGroup(ctx context.Context, group *scheduling.PodGroup) erro
 	return nil
 }
 
-func (w writer) WriteComposite(ctx context.Context, group *schedulingv1alpha3.CompositePodGroup) error {
+func (w writer) WriteComposite(ctx context.Context, group *v1alpha3.CompositePodGroup) error {
 	_, err := w.set.CompositePodGroups(group.Namespace).UpdateStatus(ctx, group, metav1.UpdateOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("write the conditions of compositepodgroup %s/%s: %w", group.Namespace, group.Name, err)
@@ -59,7 +59,7 @@ func (w writer) WriteComposite(ctx context.Context, group *schedulingv1alpha3.Co
 	return nil
 }
 
-func (w writer) ReadComposite(ctx context.Context, key model.Key) (*schedulingv1alpha3.CompositePodGroup, error) {
+func (w writer) ReadComposite(ctx context.Context, key model.Key) (*v1alpha3.CompositePodGroup, error) {
 	group, err := w.set.CompositePodGroups(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	return ignoreNotFound(group, err, "compositepodgroup", key)
 }

@@ -8,7 +8,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	storagev1 "k8s.io/api/storage/v1"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
@@ -16,6 +15,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/client"
 )
@@ -30,7 +30,7 @@ type Objects struct {
 	PodGroups       []*scheduling.PodGroup        `json:"podGroups,omitempty"`
 	PriorityClasses []*schedulingv1.PriorityClass `json:"priorityClasses,omitempty"`
 	// Composites are trees of PodGroups.
-	Composites []*schedulingv1alpha3.CompositePodGroup `json:"compositePodGroups,omitempty"`
+	Composites []*v1alpha3.CompositePodGroup `json:"compositePodGroups,omitempty"`
 
 	Claims           []*resource.ResourceClaim                        `json:"resourceClaims,omitempty"`
 	Templates        []*resource.ResourceClaimTemplate                `json:"resourceClaimTemplates,omitempty"`
@@ -65,7 +65,7 @@ func (o *Objects) lists() []list {
 		listOf[*corev1.Node]{&o.Nodes}, listOf[*corev1.Namespace]{&o.Namespaces}, listOf[*core.Pod]{&o.Pods},
 		listOf[*scheduling.Workload]{&o.Workloads}, listOf[*scheduling.PodGroup]{&o.PodGroups},
 		listOf[*schedulingv1.PriorityClass]{&o.PriorityClasses},
-		listOf[*schedulingv1alpha3.CompositePodGroup]{&o.Composites},
+		listOf[*v1alpha3.CompositePodGroup]{&o.Composites},
 		listOf[*resource.ResourceClaim]{&o.Claims}, listOf[*resource.ResourceClaimTemplate]{&o.Templates},
 		listOf[*resourcev1alpha3.ClusterResourceClaimTemplate]{&o.ClusterTemplates},
 		listOf[*resourcev1.DeviceClass]{&o.Classes}, listOf[*resourcev1.ResourceSlice]{&o.Slices},

@@ -5,7 +5,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -14,6 +13,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/cluster"
@@ -36,7 +36,7 @@ type World struct {
 	Workloads       *Store[*scheduling.Workload]
 	PodGroups       *Store[*scheduling.PodGroup]
 	PriorityClasses *Store[*schedulingv1.PriorityClass]
-	Composites      *Store[*schedulingv1alpha3.CompositePodGroup]
+	Composites      *Store[*v1alpha3.CompositePodGroup]
 
 	Claims           *Store[*resource.ResourceClaim]
 	Templates        *Store[*resource.ResourceClaimTemplate]

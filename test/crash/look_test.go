@@ -9,7 +9,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +20,7 @@ import (
 	batch "github.com/allot-dev/allot/api/batch/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/testkit/memserver"
@@ -105,7 +105,7 @@ func (v view) line(object runtime.Object) string {
 	case *scheduling.PodGroup:
 		return fmt.Sprintf("podgroup %s: %d claims%s", name, len(o.Status.ResourceClaimStatuses),
 			conditions(o.Status.Conditions))
-	case *schedulingv1alpha3.CompositePodGroup:
+	case *v1alpha3.CompositePodGroup:
 		return fmt.Sprintf("compositepodgroup %s%s", name, conditions(o.Status.Conditions))
 	case *core.Pod:
 		bound := "on a node"
@@ -244,7 +244,7 @@ func (s *stage) wholeTrees(members map[string]int) {
 		}
 	}
 	for _, object := range s.server.Objects(compositeKind) {
-		tree := object.(*schedulingv1alpha3.CompositePodGroup)
+		tree := object.(*v1alpha3.CompositePodGroup)
 		whole := meta.IsStatusConditionTrue(tree.Status.Conditions, scheduling.CompositePodGroupInitiallyScheduled)
 		if gang := tree.Spec.SchedulingPolicy.Gang; gang != nil && pods[tree.Name] > 0 &&
 			children[tree.Name] < int(gang.MinGroupCount) &&

@@ -125,6 +125,7 @@ func compositeToHub(t *CompositePodGroupTemplate) scheduling.CompositePodGroupTe
 		PreemptionPolicy:           t.PreemptionPolicy,
 		PodGroupTemplates:          convertList(t.PodGroupTemplates, templateToHub),
 		CompositePodGroupTemplates: convertList(t.CompositePodGroupTemplates, compositeToHub),
+		ResourceClaims:             claimsToHub(t.ResourceClaims),
 	}
 }
 
@@ -139,6 +140,7 @@ func compositeFromHub(t *scheduling.CompositePodGroupTemplate) CompositePodGroup
 		PreemptionPolicy:           t.PreemptionPolicy,
 		PodGroupTemplates:          convertList(t.PodGroupTemplates, templateFromHub),
 		CompositePodGroupTemplates: convertList(t.CompositePodGroupTemplates, compositeFromHub),
+		ResourceClaims:             claimsFromHub(t.ResourceClaims),
 	}
 }
 

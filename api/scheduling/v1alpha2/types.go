@@ -45,6 +45,7 @@ type CompositePodGroupTemplate struct {
 	PreemptionPolicy           *schedulingv1beta1.PreemptionPolicy                       `json:"preemptionPolicy,omitempty" protobuf:"bytes,7,opt,name=preemptionPolicy,casttype=k8s.io/api/scheduling/v1beta1.PreemptionPolicy"`
 	PodGroupTemplates          []PodGroupTemplate                                        `json:"podGroupTemplates,omitempty" protobuf:"bytes,8,rep,name=podGroupTemplates"`
 	CompositePodGroupTemplates []CompositePodGroupTemplate                               `json:"compositePodGroupTemplates,omitempty" protobuf:"bytes,9,rep,name=compositePodGroupTemplates"`
+	ResourceClaims             []PodGroupResourceClaim                                   `json:"resourceClaims,omitempty" patchStrategy:"merge,retainKeys" patchMergeKey:"name" protobuf:"bytes,100,rep,name=resourceClaims"`
 }
 
 // PodGroupTemplate is a template for PodGroups.

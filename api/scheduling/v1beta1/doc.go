@@ -7,6 +7,6 @@
 // +k8s:deepcopy-gen=package
 package v1beta1
 
-//go:generate go run ../../internal/redeclare -from k8s.io/api/scheduling/v1beta1 PodGroupSpec:ResourceClaims=PodGroupResourceClaim PodGroupTemplate:ResourceClaims=PodGroupResourceClaim WorkloadSpec CompositePodGroupTemplate
+//go:generate go run ../../internal/redeclare -from k8s.io/api/scheduling/v1beta1 PodGroupSpec:ResourceClaims=PodGroupResourceClaim PodGroupTemplate:ResourceClaims=PodGroupResourceClaim WorkloadSpec "CompositePodGroupTemplate+ResourceClaims=[]PodGroupResourceClaim `json:\"resourceClaims,omitempty\" patchStrategy:\"merge,retainKeys\" patchMergeKey:\"name\" protobuf:\"bytes,100,rep,name=resourceClaims\"`"
 //go:generate go run ../../internal/wire -model io.k8s.api.scheduling.v1beta1 -kinds PodGroup,PodGroupList,Workload,WorkloadList -structs PodGroupSpec,PodGroupTemplate,WorkloadSpec,CompositePodGroupTemplate
 //go:generate go tool deepcopy-gen --output-file zz_generated.deepcopy.go .

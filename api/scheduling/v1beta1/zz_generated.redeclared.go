@@ -6,7 +6,7 @@ import (
 	upstream "k8s.io/api/scheduling/v1beta1"
 )
 
-// CompositePodGroupTemplate is upstream's CompositePodGroupTemplate.
+// CompositePodGroupTemplate is upstream's CompositePodGroupTemplate with allot's additions.
 type CompositePodGroupTemplate struct {
 	Name                       string                                           `json:"name" protobuf:"bytes,1,opt,name=name"`
 	SchedulingPolicy           upstream.CompositePodGroupSchedulingPolicy       `json:"schedulingPolicy" protobuf:"bytes,2,opt,name=schedulingPolicy"`
@@ -17,6 +17,7 @@ type CompositePodGroupTemplate struct {
 	PreemptionPolicy           *upstream.PreemptionPolicy                       `json:"preemptionPolicy,omitempty" protobuf:"bytes,7,opt,name=preemptionPolicy"`
 	PodGroupTemplates          []PodGroupTemplate                               `json:"podGroupTemplates,omitempty" protobuf:"bytes,8,rep,name=podGroupTemplates"`
 	CompositePodGroupTemplates []CompositePodGroupTemplate                      `json:"compositePodGroupTemplates,omitempty" protobuf:"bytes,9,rep,name=compositePodGroupTemplates"`
+	ResourceClaims             []PodGroupResourceClaim                          `json:"resourceClaims,omitempty" patchStrategy:"merge,retainKeys" patchMergeKey:"name" protobuf:"bytes,100,rep,name=resourceClaims"`
 }
 
 // Upstream returns the upstream type, without allot's additions. It shares memory with in.

@@ -6,13 +6,13 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
@@ -89,7 +89,7 @@ func (c *Chain) Admit(ctx context.Context, a admission.Attributes, _ admission.O
 	switch obj := a.GetObject().(type) {
 	case *scheduling.PodGroup:
 		return c.podGroup(ctx, a, obj)
-	case *schedulingv1alpha3.CompositePodGroup:
+	case *v1alpha3.CompositePodGroup:
 		return groupPriority(ctx, c, a, &obj.Spec.PriorityClassName, &obj.Spec.Priority, &obj.Spec.PreemptionPolicy)
 	case *resource.ResourceClaim:
 		return c.adminConsent(ctx, a, field.NewPath("spec"), &obj.Spec.ResourceClaimSpec)

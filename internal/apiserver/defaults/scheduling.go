@@ -7,6 +7,7 @@ import (
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 
 	schedulingv1alpha2 "github.com/allot-dev/allot/api/scheduling/v1alpha2"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
@@ -22,7 +23,7 @@ func PodGroup(group *scheduling.PodGroup) {
 }
 
 // CompositePodGroup sets the disruption mode single.
-func CompositePodGroup(group *schedulingv1alpha3.CompositePodGroup) {
+func CompositePodGroup(group *v1alpha3.CompositePodGroup) {
 	orNew(
 		&group.Spec.DisruptionMode,
 		schedulingv1alpha3.CompositeDisruptionMode{Single: &schedulingv1alpha3.SingleCompositeDisruptionMode{}},

@@ -14,6 +14,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/features"
 )
@@ -119,6 +120,8 @@ func refusable(obj runtime.Object) []use {
 	switch o := obj.(type) {
 	case *scheduling.PodGroup:
 		return groupUses(field.NewPath("spec", "resourceClaims"), o.Spec.ResourceClaims)
+	case *v1alpha3.CompositePodGroup:
+		return treeUses(field.NewPath("spec", "resourceClaims"), o.Spec.ResourceClaims)
 	case *scheduling.Workload:
 		path := field.NewPath("spec")
 		return append(templateUses(path, o.Spec.PodGroupTemplates), compositeUses(path, o.Spec.CompositePodGroupTemplates)...)
@@ -140,6 +143,7 @@ func compositeUses(path *field.Path, list []scheduling.CompositePodGroupTemplate
 	var out []use
 	for i := range list {
 		at := path.Child("compositePodGroupTemplates").Index(i)
+		out = append(out, treeUses(at.Child("resourceClaims"), list[i].ResourceClaims)...)
 		out = append(out, templateUses(at, list[i].PodGroupTemplates)...)
 		out = append(out, compositeUses(at, list[i].CompositePodGroupTemplates)...)
 	}
@@ -173,6 +177,16 @@ func jobUses(obj runtime.Object) []use {
 		return nil
 	}
 	return []use{{features.WorkloadClaims, path.Child("scheduling", "resourceClaims")}}
+}
+
+// treeUses returns the features of claims of a tree of groups. The generated claims have
+// spec.reservedFor.
+func treeUses(path *field.Path, list []scheduling.PodGroupResourceClaim) []use {
+	out := groupUses(path, list)
+	if len(list) > 0 {
+		out = append(out, use{features.ReservedForWorkloads, path})
+	}
+	return out
 }
 
 func groupUses(path *field.Path, list []scheduling.PodGroupResourceClaim) []use {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
@@ -66,7 +67,7 @@ func CompositePodGroup() Printer {
 		computed("Workload", "string", "The Workload from which the group was created."),
 		ageColumn(),
 		wide(column("Parent", "string", doc, "parentCompositePodGroupName")),
-	}, func(g *schedulingv1alpha3.CompositePodGroup, now time.Time) []any {
+	}, func(g *v1alpha3.CompositePodGroup, now time.Time) []any {
 		policy, workload := "Basic", "<none>"
 		if g.Spec.SchedulingPolicy.Gang != nil {
 			policy = "Gang"

@@ -116,11 +116,11 @@ func claimControllers() []part {
 			allow("get list watch create update patch delete", groupResource, "resourceclaims"),
 			allow("update patch", groupResource, "resourceclaims/status resourceclaims/"+resourcev1.SubresourceBinding),
 			allow(read, groupResource, "resourceclaimtemplates clusterresourceclaimtemplates"),
-			allow(read, groupScheduling, "podgroups workloads"),
-			allow("update patch", groupScheduling, "podgroups/status"),
+			allow(read, groupScheduling, "podgroups compositepodgroups workloads"),
+			allow("update patch", groupScheduling, "podgroups/status compositepodgroups/status"),
 			// Other consumers are read to determine whether they exist; kinds that cannot be read
 			// are skipped.
-			allow("get", "apps", "*"), allow("get", "batch", "*"), allow("get", groupScheduling, "compositepodgroups"),
+			allow("get", "apps", "*"), allow("get", "batch", "*"),
 		),
 		controller("podgroup-protection-controller",
 			allow("get list watch update patch", groupScheduling, "podgroups"),

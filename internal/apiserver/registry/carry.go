@@ -3,6 +3,7 @@ package registry
 import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
@@ -55,11 +56,24 @@ func carryTemplateClaims(templates, old []scheduling.PodGroupTemplate) {
 	}
 }
 
-// carryCompositeClaims restores the claims of the templates below composite templates.
+// carryTreeClaims restores the claims of a tree, which are immutable.
+func carryTreeClaims(spec, old *v1alpha3.CompositePodGroupSpec) {
+	if spec.ResourceClaims == nil {
+		spec.ResourceClaims = old.DeepCopy().ResourceClaims
+	}
+	carryGroupClaims(spec.ResourceClaims, old.ResourceClaims)
+}
+
+// carryCompositeClaims restores the claims of composite templates, which are immutable, and of the
+// templates below them.
 func carryCompositeClaims(templates, old []scheduling.CompositePodGroupTemplate) {
 	for i := range templates {
 		for j := range old {
 			if t, o := &templates[i], &old[j]; o.Name == t.Name {
+				if t.ResourceClaims == nil {
+					t.ResourceClaims = o.DeepCopy().ResourceClaims
+				}
+				carryGroupClaims(t.ResourceClaims, o.ResourceClaims)
 				carryTemplateClaims(t.PodGroupTemplates, o.PodGroupTemplates)
 				carryCompositeClaims(t.CompositePodGroupTemplates, o.CompositePodGroupTemplates)
 			}

@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	"k8s.io/apimachinery/pkg/runtime"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	schedulingv1alpha2 "github.com/allot-dev/allot/api/scheduling/v1alpha2"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/apiserver/defaults"
 	"github.com/allot-dev/allot/internal/apiserver/printers"
@@ -125,17 +125,17 @@ func refillPodGroup(spec, old *scheduling.PodGroupSpec) {
 
 // compositePodGroups are served in 1.37's alpha version alone.
 func compositePodGroups() entry {
-	return &kind[schedulingv1alpha3.CompositePodGroup, *schedulingv1alpha3.CompositePodGroup]{
+	return &kind[v1alpha3.CompositePodGroup, *v1alpha3.CompositePodGroup]{
 		names: names{
 			group: schedulingGroup, versions: []string{"v1alpha3"}, plural: "compositepodgroups", singular: "compositepodgroup",
 		},
-		newList:      func() runtime.Object { return &schedulingv1alpha3.CompositePodGroupList{} },
+		newList:      func() runtime.Object { return &v1alpha3.CompositePodGroupList{} },
 		defaults:     defaults.CompositePodGroup,
 		printer:      printers.CompositePodGroup,
 		class:        rbac.ReadWrite,
 		gates:        []features.Gate{features.CompositePodGroup},
-		spec:         func(g *schedulingv1alpha3.CompositePodGroup) any { return &g.Spec },
-		status:       func(g *schedulingv1alpha3.CompositePodGroup) any { return &g.Status },
+		spec:         func(g *v1alpha3.CompositePodGroup) any { return &g.Spec },
+		status:       func(g *v1alpha3.CompositePodGroup) any { return &g.Status },
 		generation:   true,
 		statusOnly:   true,
 		needsVersion: true,
@@ -145,6 +145,9 @@ func compositePodGroups() entry {
 		validate:       validation.ValidateCompositePodGroup,
 		validateUpdate: validation.ValidateCompositePodGroupUpdate,
 		validateStatus: validation.ValidateCompositePodGroupStatusUpdate,
+		prepareUpdate: func(_ context.Context, g, old *v1alpha3.CompositePodGroup) {
+			carryTreeClaims(&g.Spec, &old.Spec)
+		},
 	}
 }
 

@@ -53,19 +53,21 @@ func compositeNamed(list []scheduling.CompositePodGroupTemplate, name string) *s
 	return nil
 }
 
-// compositeTemplate checks one template with the templates in it. The template itself is
-// upstream's, and so are the rules for it.
+// compositeTemplate checks one template with the templates in it. The rules for
+// upstream's fields are upstream's; claims of trees are allot's.
 func compositeTemplate(path *field.Path, now, before *scheduling.CompositePodGroupTemplate) field.ErrorList {
 	pods, composites := path.Child("podGroupTemplates"), path.Child("compositePodGroupTemplates")
 	if before == nil {
 		return join(
 			declared(schedulingv1alpha3.Validate_CompositePodGroupTemplate, path, withoutChildren(now), nil),
+			groupClaims(path.Child("resourceClaims"), now.ResourceClaims),
 			podGroupTemplates(pods, now.PodGroupTemplates),
 			compositeTemplates(composites, now.CompositePodGroupTemplates, nil, false),
 		)
 	}
 	return join(
 		declared(schedulingv1alpha3.Validate_CompositePodGroupTemplate, path, withoutChildren(now), withoutChildren(before)),
+		same(path.Child("resourceClaims"), now.ResourceClaims, before.ResourceClaims),
 		templatesUpdate(pods, now.PodGroupTemplates, before.PodGroupTemplates),
 		compositeTemplates(composites, now.CompositePodGroupTemplates, before.CompositePodGroupTemplates, true),
 	)

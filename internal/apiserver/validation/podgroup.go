@@ -74,33 +74,34 @@ func policyUpdate(path *field.Path, now, before *schedulingv1beta1.PodGroupSched
 // ValidatePodGroupStatusUpdate checks the status that the scheduler and controllers report.
 func ValidatePodGroupStatusUpdate(group, old *scheduling.PodGroup) field.ErrorList {
 	path := field.NewPath("status")
-	known := make(map[string]bool, len(group.Spec.ResourceClaims))
-	for i := range group.Spec.ResourceClaims {
-		known[group.Spec.ResourceClaims[i].Name] = true
-	}
-	claims := path.Child("resourceClaimStatuses")
 	return join(
 		metadataUpdate(&group.ObjectMeta, &old.ObjectMeta),
 		metav1validation.ValidateConditions(group.Status.Conditions, path.Child("conditions")),
-		atMost(claims, len(group.Status.ResourceClaimStatuses), scheduling.MaxPodGroupResourceClaims),
-		each(
-			claims,
-			group.Status.ResourceClaimStatuses,
-			func(at *field.Path, s *schedulingv1beta1.PodGroupResourceClaimStatus) field.ErrorList {
-				return check(known[s.Name], at.Child("name"), s.Name, "must be the name of an entry in `spec.resourceClaims`")
-			},
-		),
-		eachUpTo(
-			claims,
-			group.Status.ResourceClaimStatuses,
-			scheduling.MaxPodGroupResourceClaims,
-			func(at *field.Path, s *schedulingv1beta1.PodGroupResourceClaimStatus) field.ErrorList {
-				return pointerForm(at.Child("resourceClaimName"), s.ResourceClaimName, validation.IsDNS1123Subdomain)
-			},
-		),
-		when(len(group.Status.ResourceClaimStatuses) <= scheduling.MaxPodGroupResourceClaims, func() field.ErrorList {
-			return distinct(claims, group.Status.ResourceClaimStatuses, "",
-				func(s *schedulingv1beta1.PodGroupResourceClaimStatus) string { return s.Name })
+		groupClaimStatuses(path.Child("resourceClaimStatuses"), group.Status.ResourceClaimStatuses,
+			group.Spec.ResourceClaims),
+	)
+}
+
+// groupClaimStatuses checks the names of the claims that were generated for the entries of a PodGroup
+// or CompositePodGroup.
+func groupClaimStatuses(
+	path *field.Path, statuses []schedulingv1beta1.PodGroupResourceClaimStatus, entries []scheduling.PodGroupResourceClaim,
+) field.ErrorList {
+	known := make(map[string]bool, len(entries))
+	for i := range entries {
+		known[entries[i].Name] = true
+	}
+	type status = schedulingv1beta1.PodGroupResourceClaimStatus
+	return join(
+		atMost(path, len(statuses), scheduling.MaxPodGroupResourceClaims),
+		each(path, statuses, func(at *field.Path, s *status) field.ErrorList {
+			return check(known[s.Name], at.Child("name"), s.Name, "must be the name of an entry in `spec.resourceClaims`")
+		}),
+		eachUpTo(path, statuses, scheduling.MaxPodGroupResourceClaims, func(at *field.Path, s *status) field.ErrorList {
+			return pointerForm(at.Child("resourceClaimName"), s.ResourceClaimName, validation.IsDNS1123Subdomain)
+		}),
+		when(len(statuses) <= scheduling.MaxPodGroupResourceClaims, func() field.ErrorList {
+			return distinct(path, statuses, "", func(s *status) string { return s.Name })
 		}),
 	)
 }

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,6 +16,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
@@ -186,6 +188,31 @@ func (l *line) group() *scheduling.PodGroup {
 			Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: n},
 		}
 	}
+	group.Spec.ParentCompositePodGroupName = l.parent()
+	group.Spec.ResourceClaims = l.groupClaims()
+	group.Status.ResourceClaimStatuses = l.groupRecords()
+	return group
+}
+
+func (l *line) tree() *v1alpha3.CompositePodGroup {
+	tree := &v1alpha3.CompositePodGroup{ObjectMeta: l.meta()}
+	tree.Spec.SchedulingPolicy.Basic = &schedulingv1alpha3.CompositeBasicSchedulingPolicy{}
+	tree.Spec.ParentCompositePodGroupName = l.parent()
+	tree.Spec.ResourceClaims = l.groupClaims()
+	tree.Status.ResourceClaimStatuses = l.groupRecords()
+	return tree
+}
+
+func (l *line) parent() *string {
+	name, ok := l.take("parent")
+	if !ok {
+		return nil
+	}
+	return &name
+}
+
+func (l *line) groupClaims() []scheduling.PodGroupResourceClaim {
+	var out []scheduling.PodGroupResourceClaim
 	for _, p := range l.pairs("claims") {
 		entry := scheduling.PodGroupResourceClaim{PodGroupResourceClaim: schedulingv1beta1.PodGroupResourceClaim{Name: p[0]}}
 		switch kind, name := l.source(p[1]); kind {
@@ -198,13 +225,17 @@ func (l *line) group() *scheduling.PodGroup {
 		default:
 			l.fail("unknown source %q", kind)
 		}
-		group.Spec.ResourceClaims = append(group.Spec.ResourceClaims, entry)
+		out = append(out, entry)
 	}
+	return out
+}
+
+func (l *line) groupRecords() []schedulingv1beta1.PodGroupResourceClaimStatus {
+	var out []schedulingv1beta1.PodGroupResourceClaimStatus
 	for _, s := range l.records() {
-		group.Status.ResourceClaimStatuses = append(group.Status.ResourceClaimStatuses,
-			schedulingv1beta1.PodGroupResourceClaimStatus(s))
+		out = append(out, schedulingv1beta1.PodGroupResourceClaimStatus(s))
 	}
-	return group
+	return out
 }
 
 // Consumer parses kind/name or kind/name/uid.
@@ -220,6 +251,8 @@ func Consumer(text string) resourcev1.ResourceClaimConsumerReference {
 		ref.Resource = "pods"
 	case "group":
 		ref.APIGroup, ref.Resource = "scheduling.k8s.io", "podgroups"
+	case "tree":
+		ref.APIGroup, ref.Resource = "scheduling.k8s.io", "compositepodgroups"
 	default:
 		ref.APIGroup = "example.com"
 	}
@@ -231,8 +264,11 @@ func (l *line) claim() *resource.ResourceClaim {
 	if v, ok := l.take("owner"); ok {
 		ref := Consumer(v)
 		owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: ref.Name, UID: ref.UID, Controller: ptr.To(true)}
-		if ref.Resource == "podgroups" {
+		switch ref.Resource {
+		case "podgroups":
 			owner.APIVersion, owner.Kind = "scheduling.k8s.io/v1beta1", "PodGroup"
+		case "compositepodgroups":
+			owner.APIVersion, owner.Kind = "scheduling.k8s.io/v1alpha3", "CompositePodGroup"
 		}
 		claim.OwnerReferences = []metav1.OwnerReference{owner}
 	}

@@ -7,6 +7,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
@@ -14,6 +15,7 @@ import (
 type World struct {
 	Pods             []*core.Pod
 	Groups           []*scheduling.PodGroup
+	Trees            []*v1alpha3.CompositePodGroup
 	Claims           []*resource.ResourceClaim
 	Templates        []*resource.ResourceClaimTemplate
 	ClusterTemplates []*resourcev1alpha3.ClusterResourceClaimTemplate
@@ -52,6 +54,8 @@ func (w *World) add(l *line) error {
 		w.Pods = append(w.Pods, l.pod())
 	case "group":
 		w.Groups = append(w.Groups, l.group())
+	case "tree":
+		w.Trees = append(w.Trees, l.tree())
 	case "claim":
 		w.Claims = append(w.Claims, l.claim())
 	case "template":
@@ -68,6 +72,7 @@ func (w *World) add(l *line) error {
 func (w *World) Merge(other *World) {
 	w.Pods = merge(w.Pods, other.Pods)
 	w.Groups = merge(w.Groups, other.Groups)
+	w.Trees = merge(w.Trees, other.Trees)
 	w.Claims = merge(w.Claims, other.Claims)
 	w.Templates = merge(w.Templates, other.Templates)
 	w.ClusterTemplates = merge(w.ClusterTemplates, other.ClusterTemplates)
@@ -78,6 +83,9 @@ func (w *World) Pod(name string) (*core.Pod, bool) { return find(w.Pods, name) }
 
 // Group returns the PodGroup with this name.
 func (w *World) Group(name string) (*scheduling.PodGroup, bool) { return find(w.Groups, name) }
+
+// Tree returns the CompositePodGroup with this name.
+func (w *World) Tree(name string) (*v1alpha3.CompositePodGroup, bool) { return find(w.Trees, name) }
 
 // Claim returns the ResourceClaim with this name.
 func (w *World) Claim(name string) (*resource.ResourceClaim, bool) { return find(w.Claims, name) }

@@ -11,6 +11,7 @@ import (
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/client"
@@ -33,6 +34,15 @@ func New(
 		Pods: inf.Pods(), Groups: inf.PodGroups(), Claims: inf.ResourceClaims(),
 		Templates: inf.ResourceClaimTemplates(), ClusterTemplates: inf.ClusterResourceClaimTemplates(),
 	}
+	if on.On(features.CompositePodGroup) {
+		caches.Trees = inf.CompositePodGroups()
+		if err := errors.Join(
+			inf.PodGroups().AddIndex(groups.ParentIndex, groups.ParentKeys),
+			inf.CompositePodGroups().AddIndex(groups.ParentIndex, groups.TreeParentKeys),
+		); err != nil {
+			return nil, err
+		}
+	}
 	if err := errors.Join(
 		inf.Pods().AddIndex(groups.Index, groups.IndexKeys),
 		inf.Pods().AddIndex(claims.PodIndex, claims.PodIndexKeys),
@@ -53,6 +63,9 @@ func New(
 	c.queue, c.run = runner, runner.Run
 	inf.Pods().OnChange(c.onPod)
 	inf.PodGroups().OnChange(c.onGroup)
+	if caches.Trees != nil {
+		inf.CompositePodGroups().OnChange(c.onTree)
+	}
 	inf.ResourceClaims().OnChange(c.onClaim)
 	inf.ResourceClaimTemplates().OnChange(c.onTemplate)
 	inf.ClusterResourceClaimTemplates().OnChange(c.onClusterTemplate)
@@ -87,6 +100,18 @@ func (s server) RecordGroupClaims(
 		metav1.PatchOptions{},
 		"status",
 	)
+	return err
+}
+
+func (s server) RecordTreeClaims(
+	ctx context.Context, tree *v1alpha3.CompositePodGroup, records []corev1.PodResourceClaimStatus,
+) error {
+	patch, err := client.StatusPatch(tree.UID, map[string]any{"resourceClaimStatuses": records})
+	if err != nil {
+		return err
+	}
+	_, err = s.set.CompositePodGroups(tree.Namespace).Patch(ctx, tree.Name, types.MergePatchType, patch,
+		metav1.PatchOptions{}, "status")
 	return err
 }
 

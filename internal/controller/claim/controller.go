@@ -12,6 +12,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/features"
@@ -39,10 +40,11 @@ type PodCache interface {
 }
 
 // Caches has the caches of the controller. Pods must have groups.Index and claims.PodIndex, Claims
-// claimsByUser.
+// claimsByUser, and Groups and Trees, if there are trees, groups.ParentIndex.
 type Caches struct {
 	Pods             PodCache
-	Groups           Lookup[*scheduling.PodGroup]
+	Groups           Cache[*scheduling.PodGroup]
+	Trees            Cache[*v1alpha3.CompositePodGroup] // nil if the feature is off
 	Claims           Cache[*resource.ResourceClaim]
 	Templates        Lookup[*resource.ResourceClaimTemplate]
 	ClusterTemplates Lookup[*resourcev1alpha3.ClusterResourceClaimTemplate]
@@ -52,6 +54,7 @@ type Caches struct {
 type OwnerWriter interface {
 	RecordPodClaims(ctx context.Context, pod *core.Pod, records []corev1.PodResourceClaimStatus) error
 	RecordGroupClaims(ctx context.Context, group *scheduling.PodGroup, records []corev1.PodResourceClaimStatus) error
+	RecordTreeClaims(ctx context.Context, tree *v1alpha3.CompositePodGroup, records []corev1.PodResourceClaimStatus) error
 }
 
 // Writer writes claims. Updates fail if the claim has changed. (Four methods, because a claim
@@ -86,7 +89,7 @@ type Server struct {
 	Foreign ForeignReader
 }
 
-// Meter counts claims by the kind of their owner: "pod" or "podgroup".
+// Meter counts claims by the kind of their owner: "pod", "podgroup" or "compositepodgroup".
 type Meter interface {
 	// Generated records the time since the controller saw the owner, or what the owner was missing.
 	// adminAccess is whether the claim has a request with adminAccess.
@@ -94,7 +97,7 @@ type Meter interface {
 	Refused(owner string, adminAccess bool)
 }
 
-// Controller reconciles pods, PodGroups and claims.
+// Controller reconciles pods, PodGroups, CompositePodGroups and claims.
 type Controller struct {
 	cache  Caches
 	server Server
@@ -138,6 +141,8 @@ func (c *Controller) Reconcile(ctx context.Context, key Key) error {
 		return c.reconcilePod(ctx, key)
 	case PodGroup:
 		return c.reconcileGroup(ctx, key)
+	case Tree:
+		return c.reconcileTree(ctx, key)
 	}
 	return c.reconcileClaim(ctx, key)
 }

@@ -8,6 +8,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/groups"
@@ -73,6 +74,45 @@ func (c *Controller) onGroup(before, after *scheduling.PodGroup) {
 		c.queue.Add(keyOf(PodGroup, after))
 	}
 	c.wakeMembers(before == nil, after)
+}
+
+// onTree handles a change in the cache of CompositePodGroups.
+func (c *Controller) onTree(before, after *v1alpha3.CompositePodGroup) {
+	if before != nil && (after == nil || after.UID != before.UID) {
+		c.gone(keyOf(Tree, before), before.UID)
+		c.release(before.UID)
+		before = nil
+	}
+	if after == nil || before != nil &&
+		apiequality.Semantic.DeepEqual(before.Status.ResourceClaimStatuses, after.Status.ResourceClaimStatuses) {
+		return
+	}
+	if len(after.Spec.ResourceClaims) > 0 {
+		if before == nil {
+			c.waitSince.of(keyOf(Tree, after))
+		}
+		c.queue.Add(keyOf(Tree, after))
+	}
+	c.wakeBelow(after.Namespace, after.Name, claims.MaxTreeDepth)
+}
+
+// wakeBelow enqueues the groups with claims below a CompositePodGroup, the claims of which they may
+// share.
+func (c *Controller) wakeBelow(namespace, name string, levels int) {
+	for _, group := range c.cache.Groups.ByIndex(groups.ParentIndex, groups.IndexKey(namespace, name)) {
+		if len(group.Spec.ResourceClaims) > 0 {
+			c.queue.Add(keyOf(PodGroup, group))
+		}
+	}
+	if levels == 0 {
+		return
+	}
+	for _, tree := range c.cache.Trees.ByIndex(groups.ParentIndex, groups.IndexKey(namespace, name)) {
+		if len(tree.Spec.ResourceClaims) > 0 {
+			c.queue.Add(keyOf(Tree, tree))
+		}
+		c.wakeBelow(namespace, tree.Name, levels-1)
+	}
 }
 
 // wakeMembers enqueues the pods of a PodGroup: all that have claims if the group is new, and
@@ -168,10 +208,13 @@ func (c *Controller) wakeOwner(claim *resource.ResourceClaim) {
 	}
 }
 
-// ownerKey returns the pod or PodGroup that a claim was generated for.
+// ownerKey returns the object that a claim was generated for.
 func ownerKey(claim *resource.ResourceClaim) (Key, bool) {
 	if name, _, ok := claims.OwnerPod(claim); ok {
 		return Key{Pod, claim.Namespace, name}, true
+	}
+	if name, _, ok := claims.OwnerTree(claim); ok {
+		return Key{Tree, claim.Namespace, name}, true
 	}
 	name, _, ok := claims.OwnerGroup(claim)
 	return Key{PodGroup, claim.Namespace, name}, ok

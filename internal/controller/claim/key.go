@@ -13,6 +13,7 @@ type Kind string
 const (
 	Pod      Kind = "pod"
 	PodGroup Kind = "podgroup"
+	Tree     Kind = "compositepodgroup"
 	Claim    Kind = "claim"
 )
 

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/client"
@@ -74,14 +75,26 @@ func (c *Controller) reconcilePod(ctx context.Context, key Key) error {
 
 // generatedFor returns the claims that were generated for PodGroups with the name of this one. If
 // one belongs to an earlier PodGroup, those of this one are read from the API: whether they have
-// been reserved for it must be known.
+// been reserved for it must be known. The claims of trees that the PodGroup names are included.
 func (c *Controller) generatedFor(ctx context.Context, group *scheduling.PodGroup) ([]*resource.ResourceClaim, error) {
+	var out []*resource.ResourceClaim
+	for _, s := range group.Status.ResourceClaimStatuses {
+		if s.ResourceClaimName == nil {
+			continue
+		}
+		claim, ok := c.cache.Claims.Get(group.Namespace, *s.ResourceClaimName)
+		if !ok {
+			continue
+		}
+		if _, _, ok := claims.OwnerTree(claim); ok {
+			out = append(out, claim)
+		}
+	}
 	cached := c.cache.Claims.ByIndex(claimsByUser, groupNameKey(group.Namespace, group.Name))
 	isEarlier := func(claim *resource.ResourceClaim) bool { return !metav1.IsControlledBy(claim, group) }
 	if !slices.ContainsFunc(cached, isEarlier) {
-		return cached, nil
+		return append(out, cached...), nil
 	}
-	var out []*resource.ResourceClaim
 	for _, claim := range cached {
 		if !isEarlier(claim) {
 			live, err := c.server.Live.LiveClaim(ctx, claim.Namespace, claim.Name)
@@ -105,7 +118,7 @@ func (c *Controller) reconcileGroup(ctx context.Context, key Key) error {
 		c.waitSince.drop(key)
 		return nil
 	}
-	records, err := c.settle(ctx, key, group, claims.GroupOwner(group))
+	records, err := c.settle(ctx, key, group, claims.GroupOwner(group, c.trees(key.Namespace)))
 	if err != nil {
 		return fmt.Errorf("%s: %w", key, err)
 	}
@@ -116,6 +129,38 @@ func (c *Controller) reconcileGroup(ctx context.Context, key Key) error {
 		return fmt.Errorf("%s: record claims: %w", key, err)
 	}
 	return nil
+}
+
+// reconcileTree creates missing claims of the CompositePodGroup and records them.
+func (c *Controller) reconcileTree(ctx context.Context, key Key) error {
+	if c.cache.Trees == nil {
+		return nil
+	}
+	tree, ok := c.cache.Trees.Get(key.Namespace, key.Name)
+	if !ok || tree.DeletionTimestamp != nil ||
+		!c.on.On(features.WorkloadClaims) || !c.on.On(features.ReservedForWorkloads) {
+		c.waitSince.drop(key)
+		return nil
+	}
+	records, err := c.settle(ctx, key, tree, claims.TreeOwner(tree, c.trees(key.Namespace)))
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	if records == nil {
+		return nil
+	}
+	if err := c.server.Owners.RecordTreeClaims(ctx, tree, records); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("%s: record claims: %w", key, err)
+	}
+	return nil
+}
+
+// trees returns the CompositePodGroups of a namespace, or nil if the feature is off.
+func (c *Controller) trees(namespace string) claims.Trees {
+	if c.cache.Trees == nil {
+		return nil
+	}
+	return func(name string) (*v1alpha3.CompositePodGroup, bool) { return c.cache.Trees.Get(namespace, name) }
 }
 
 // settle reads and creates claims until the owner has all it can have now, reports the problems of

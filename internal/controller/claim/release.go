@@ -105,9 +105,12 @@ func (c *Controller) users(claim *resource.ResourceClaim) claims.Known {
 
 // podsOf returns the cached pods that may use the claim.
 func (c *Controller) podsOf(claim *resource.ResourceClaim) []*core.Pod {
-	naming := c.cache.Pods.ByIndex(claims.PodIndex, claims.PodIndexKey(claim.Namespace, claim.Name))
-	return usersAmong(claim, naming, func(group string) []*core.Pod {
-		return c.cache.Pods.ByIndex(groups.Index, groups.IndexKey(claim.Namespace, group))
+	return usersAmong(claim, podLists{
+		byKey: func(key string) []*core.Pod { return c.cache.Pods.ByIndex(claims.PodIndex, key) },
+		ofGroup: func(group string) []*core.Pod {
+			return c.cache.Pods.ByIndex(groups.Index, groups.IndexKey(claim.Namespace, group))
+		},
+		podGroup: c.podGroups(claim.Namespace),
 	})
 }
 
@@ -137,7 +140,7 @@ func (c *Controller) find(
 
 // findForeign checks consumers of other kinds periodically, because no event reports their deletion
 // (K5194). A consumer is first checked after it has been in the claim for one period, and then once
-// per period for all its claims.
+// per period for all its claims. A CompositePodGroup is checked when it is deleted.
 func (c *Controller) findForeign(
 	ctx context.Context, claim *resource.ResourceClaim, refs []resourcev1.ResourceClaimConsumerReference,
 	known claims.Known,
@@ -145,7 +148,8 @@ func (c *Controller) findForeign(
 	key := keyOf(Claim, claim)
 	var unread []error
 	for _, ref := range refs {
-		if left := c.foreignSince.left(claim.UID, ref.UID, foreignPeriod); left > 0 {
+		left := c.foreignSince.left(claim.UID, ref.UID, foreignPeriod)
+		if left > 0 && !c.lacksTree(claim.Namespace, ref) {
 			c.queue.AddAfter(key, left)
 			continue
 		}
@@ -160,6 +164,16 @@ func (c *Controller) findForeign(
 		}
 	}
 	return errors.Join(unread...)
+}
+
+// lacksTree reports whether the consumer is a CompositePodGroup that the cache does not have. Events
+// report the deletion of those, so that nothing waits for the next check.
+func (c *Controller) lacksTree(namespace string, ref resourcev1.ResourceClaimConsumerReference) bool {
+	if c.cache.Trees == nil || !claims.IsTreeConsumer(ref) {
+		return false
+	}
+	tree, ok := c.cache.Trees.Get(namespace, ref.Name)
+	return !ok || tree.UID != ref.UID
 }
 
 // foreignGone checks a consumer, unless it is known to be deleted or was checked recently.

@@ -66,7 +66,7 @@ func (s *scenario) putObjects(t *testing.T, d *datadriven.TestData) {
 	s.work()
 }
 
-// remove pod=NAME|group=NAME|claim=NAME takes an object away at once, whatever its finalizers.
+// remove pod=NAME|group=NAME|tree=NAME|claim=NAME takes an object away at once, whatever its finalizers.
 func (s *scenario) remove(t *testing.T, d *datadriven.TestData) {
 	for _, arg := range d.CmdArgs {
 		key := "default/" + arg.Vals[0]
@@ -75,6 +75,8 @@ func (s *scenario) remove(t *testing.T, d *datadriven.TestData) {
 			s.pods.remove(must(t, s.pods, key))
 		case "group":
 			s.groups.remove(must(t, s.groups, key))
+		case "tree":
+			s.trees.remove(must(t, s.trees, key))
 		case "claim":
 			s.claims.remove(must(t, s.claims, key))
 		case "template":

@@ -9,6 +9,7 @@ import (
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/claims"
 )
 
@@ -25,11 +26,16 @@ func (c *Controller) usersSince(ctx context.Context, claim *resource.ResourceCla
 	}
 	users, err := c.listed.users(claim, version, func() ([]*core.Pod, string, error) {
 		return c.server.Live.LivePods(ctx, claim.Namespace)
-	})
+	}, c.podGroups(claim.Namespace))
 	if err != nil {
 		return nil, fmt.Errorf("list the pods that name the claim: %w", err)
 	}
 	return users, nil
+}
+
+// podGroups returns the cached PodGroups of a namespace.
+func (c *Controller) podGroups(namespace string) func(name string) (*scheduling.PodGroup, bool) {
+	return func(name string) (*scheduling.PodGroup, bool) { return c.cache.Groups.Get(namespace, name) }
 }
 
 // losesGroup reports whether reservedFor is the only information that pods of a PodGroup may use
@@ -46,7 +52,7 @@ type listed struct {
 	mu        sync.Mutex
 	namespace string
 	version   uint64                 // version of the list
-	byClaim   map[string][]*core.Pod // pods that name the claim
+	byKey     map[string][]*core.Pod // pods by the keys of claims.PodIndex
 	byGroup   map[string][]*core.Pod // pods of the group
 }
 
@@ -54,36 +60,56 @@ type listed struct {
 // earlier version, or version is 0.
 func (l *listed) users(
 	claim *resource.ResourceClaim, version uint64, list func() ([]*core.Pod, string, error),
+	podGroup func(name string) (*scheduling.PodGroup, bool),
 ) ([]*core.Pod, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.byClaim == nil || l.namespace != claim.Namespace || version == 0 || l.version < version {
+	if l.byKey == nil || l.namespace != claim.Namespace || version == 0 || l.version < version {
 		pods, of, err := list()
 		if err != nil {
 			return nil, err
 		}
-		l.namespace, l.version, l.byClaim, l.byGroup = claim.Namespace, number(
-			of,
-		), map[string][]*core.Pod{}, map[string][]*core.Pod{}
+		l.namespace, l.version = claim.Namespace, number(of)
+		l.byKey, l.byGroup = map[string][]*core.Pod{}, map[string][]*core.Pod{}
 		for _, pod := range pods {
-			for _, name := range claims.Uses(pod) {
-				l.byClaim[name] = append(l.byClaim[name], pod)
+			for _, key := range claims.PodIndexKeys(pod) {
+				l.byKey[key] = append(l.byKey[key], pod)
 			}
 			if group, member := claims.GroupName(pod); member {
 				l.byGroup[group] = append(l.byGroup[group], pod)
 			}
 		}
 	}
-	return usersAmong(claim, l.byClaim[claim.Name], func(group string) []*core.Pod { return l.byGroup[group] }), nil
+	return usersAmong(claim, podLists{
+		byKey:    func(key string) []*core.Pod { return l.byKey[key] },
+		ofGroup:  func(group string) []*core.Pod { return l.byGroup[group] },
+		podGroup: podGroup,
+	}), nil
 }
 
-// usersAmong adds to the pods that name the claim the pods of its PodGroups that may use it without
-// naming it yet.
-func usersAmong(claim *resource.ResourceClaim, naming []*core.Pod, members func(group string) []*core.Pod) []*core.Pod {
-	users := slices.Clone(naming)
+// podLists are the pods of a namespace.
+type podLists struct {
+	byKey    func(key string) []*core.Pod // by the keys of claims.PodIndex
+	ofGroup  func(group string) []*core.Pod
+	podGroup func(name string) (*scheduling.PodGroup, bool)
+}
+
+// usersAmong returns the pods that name the claim, and those of its PodGroups, or of its tree, that
+// may use it without naming it yet.
+func usersAmong(claim *resource.ResourceClaim, lists podLists) []*core.Pod {
+	users := slices.Clone(lists.byKey(claims.PodIndexKey(claim.Namespace, claim.Name)))
 	add := func(group string) {
-		for _, pod := range members(group) {
+		for _, pod := range lists.ofGroup(group) {
 			if claims.MayUse(pod, claim) && !slices.Contains(users, pod) {
+				users = append(users, pod)
+			}
+		}
+	}
+	if key, ok := claims.TreeEntryKey(claim); ok {
+		for _, pod := range lists.byKey(key) {
+			name, _ := claims.GroupName(pod)
+			group, _ := lists.podGroup(name)
+			if claims.MayUseTree(pod, group, claim) && !slices.Contains(users, pod) {
 				users = append(users, pod)
 			}
 		}

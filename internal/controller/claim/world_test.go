@@ -24,6 +24,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/claims/claimstest"
@@ -38,6 +39,7 @@ var errLost = errors.New("the connection is lost")
 type world struct {
 	pods             *store[*core.Pod]
 	groups           *store[*scheduling.PodGroup]
+	trees            *store[*v1alpha3.CompositePodGroup]
 	claims           *store[*resource.ResourceClaim]
 	templates        *store[*resource.ResourceClaimTemplate]
 	clusterTemplates *store[*resourcev1alpha3.ClusterResourceClaimTemplate]
@@ -62,7 +64,9 @@ func newWorld() *world {
 	w := &world{foreignGone: map[types.UID]bool{}, clock: testclock.NewFakePassiveClock(time.Unix(0, 0)), check: func() {}}
 	w.pods = newStore(w, "pods",
 		map[string]func(*core.Pod) []string{groups.Index: groups.IndexKeys, claims.PodIndex: claims.PodIndexKeys})
-	w.groups = newStore[*scheduling.PodGroup](w, "podgroups", nil)
+	w.groups = newStore(w, "podgroups", map[string]func(*scheduling.PodGroup) []string{groups.ParentIndex: groups.ParentKeys})
+	w.trees = newStore(w, "compositepodgroups",
+		map[string]func(*v1alpha3.CompositePodGroup) []string{groups.ParentIndex: groups.TreeParentKeys})
 	w.claims = newStore(w, "resourceclaims",
 		map[string]func(*resource.ResourceClaim) []string{claimsByUser: claimUserKeys})
 	w.templates = newStore[*resource.ResourceClaimTemplate](w, "resourceclaimtemplates", nil)
@@ -78,6 +82,7 @@ func (w *world) start(stale bool) {
 	caches := Caches{
 		Pods:             w.pods,
 		Groups:           w.groups,
+		Trees:            w.trees,
 		Claims:           w.claims,
 		Templates:        w.templates,
 		ClusterTemplates: w.clusterTemplates,
@@ -87,6 +92,7 @@ func (w *world) start(stale bool) {
 	w.controller.queue, w.controller.on = w, w.on
 	w.pods.restart(w.controller.onPod, false)
 	w.groups.restart(w.controller.onGroup, false)
+	w.trees.restart(w.controller.onTree, false)
 	w.claims.restart(w.controller.onClaim, stale)
 	w.templates.restart(w.controller.onTemplate, false)
 	w.clusterTemplates.restart(w.controller.onClusterTemplate, false)
@@ -99,6 +105,9 @@ func (w *world) put(objects *claimstest.World) {
 	}
 	for _, o := range objects.ClusterTemplates {
 		w.clusterTemplates.put(o)
+	}
+	for _, o := range objects.Trees {
+		w.trees.put(o)
 	}
 	for _, o := range objects.Groups {
 		w.groups.put(o)
@@ -187,6 +196,29 @@ func (w *world) RecordGroupClaims(
 			schedulingv1beta1.PodGroupResourceClaimStatus(r))
 	}
 	w.groups.put(updated)
+	w.check()
+	return nil
+}
+
+func (w *world) RecordTreeClaims(
+	_ context.Context, tree *v1alpha3.CompositePodGroup, records []corev1.PodResourceClaimStatus,
+) error {
+	live, ok := w.trees.live[storeKey(tree)]
+	if !ok || live.UID != tree.UID {
+		return w.trees.notFound(tree.Name)
+	}
+	if w.lost > 0 {
+		w.lost--
+		return errLost
+	}
+	w.logf("record compositepodgroup %s: %s", tree.Name, recordText(records))
+	updated := live.DeepCopy()
+	updated.Status.ResourceClaimStatuses = nil
+	for _, r := range records {
+		updated.Status.ResourceClaimStatuses = append(updated.Status.ResourceClaimStatuses,
+			schedulingv1beta1.PodGroupResourceClaimStatus(r))
+	}
+	w.trees.put(updated)
 	w.check()
 	return nil
 }

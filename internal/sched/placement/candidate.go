@@ -48,6 +48,12 @@ func (m *podCandidate) owns(key model.Key) bool {
 	return slices.ContainsFunc(m.own, func(claim *model.Claim) bool { return claim.Key == key })
 }
 
+// hasAlone reports whether the claim was generated for the pod or its PodGroup, so that no other
+// group uses it.
+func (m *podCandidate) hasAlone(claim *model.Claim) bool {
+	return claim.Controller == m.pod.UID || m.group != nil && claim.Controller == m.group.UID
+}
+
 // extendedKey returns the key of the claim that the pod has, or would get, for extended resources.
 func (m *podCandidate) extendedKey() model.Key {
 	return model.Key{Namespace: m.pod.Key.Namespace, Name: m.pod.Extended}

@@ -3,13 +3,19 @@ package placement
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/reason"
 )
 
 // claimBlocker returns a Blocker if a pod cannot be tried with the claim of an entry.
-func (s *scope) claimBlocker(key model.Key, entry *model.PodClaim) *reason.Blocker {
-	if blocker := s.unusableBlocker(key, entry); blocker != nil {
+func (s *scope) claimBlocker(pod *model.Pod, key model.Key, entry *model.PodClaim) *reason.Blocker {
+	owner := entry.Owner
+	if claim, ok := s.state.Claims.Get(key); ok && entry.Group && s.state.IsTreeClaim(pod.GroupKey(), claim) {
+		owner = claim.Controller
+	}
+	if blocker := s.unusableBlocker(key, owner); blocker != nil {
 		return blocker
 	}
 	if blocker := s.evictedBlocker(key); blocker != nil {
@@ -19,8 +25,8 @@ func (s *scope) claimBlocker(key model.Key, entry *model.PodClaim) *reason.Block
 }
 
 // unusableBlocker returns a Blocker if the claim does not exist, is being deleted, belongs to a
-// different owner, or is being reclaimed.
-func (s *scope) unusableBlocker(key model.Key, entry *model.PodClaim) *reason.Blocker {
+// different owner than the one with this UID, unless that is "", or is being reclaimed.
+func (s *scope) unusableBlocker(key model.Key, owner types.UID) *reason.Blocker {
 	claim, ok := s.state.Claims.Get(key)
 	var text string
 	switch {
@@ -28,7 +34,7 @@ func (s *scope) unusableBlocker(key model.Key, entry *model.PodClaim) *reason.Bl
 		text = fmt.Sprintf("ResourceClaim %s does not exist", key)
 	case claim.Deleting:
 		text = fmt.Sprintf("ResourceClaim %s is being deleted", key)
-	case entry.Owner != "" && claim.Controller != entry.Owner:
+	case owner != "" && claim.Controller != owner:
 		text = fmt.Sprintf("ResourceClaim %s belongs to a different owner", key)
 	default:
 		unit, reclaimed := s.state.Nominations.ReclaimedFor(key)

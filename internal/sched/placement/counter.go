@@ -19,7 +19,7 @@ func NewCounter(
 	copies func(*model.Pod) int,
 ) *Counter {
 	p := New(caches, tx, unit, options)
-	gatherer := &gatherer{given: &p.given, reasons: p.reasons}
+	gatherer := &gatherer{given: &p.given, reasons: p.reasons, samples: true}
 	gatherer.gather()
 	gatherer.prepare(p.trial.isAllocatedHere)
 	c := &Counter{classes: p.given.classes}

@@ -16,6 +16,8 @@ import (
 type gatherer struct {
 	*given
 	reasons *reason.Reasons
+	// samples means that the pods of the unit represent others, with which they may share claims.
+	samples bool
 }
 
 // gather finds the claims and volumes of the unit's pods, and sorts the pods into classes.
@@ -35,7 +37,7 @@ func (g *gatherer) gather() {
 	for _, m := range g.members {
 		for _, use := range m.uses {
 			claim, _ := g.state.Claims.Get(use.claim)
-			if claim.Allocation == nil && users[use.claim] == 1 {
+			if claim.Allocation == nil && users[use.claim] == 1 && (!g.samples || m.hasAlone(claim)) {
 				m.own = append(m.own, claim)
 			}
 		}
@@ -60,7 +62,7 @@ func (g *gatherer) candidate(pod *model.Pod) (*podCandidate, *reason.Blocker) {
 			return nil, &reason.Blocker{Text: entry.Problem}
 		}
 		key := model.Key{Namespace: pod.Key.Namespace, Name: entry.Claim}
-		if blocker := g.claimBlocker(key, entry); blocker != nil {
+		if blocker := g.claimBlocker(pod, key, entry); blocker != nil {
 			return nil, blocker
 		}
 		m.addUse(key, entry)
@@ -89,7 +91,7 @@ func (g *gatherer) findExtended(m *podCandidate) *reason.Blocker {
 	if !ok || len(m.offered) == 0 && !m.pod.Mapped && !isOwn {
 		return nil
 	}
-	if blocker := g.unusableBlocker(key, &model.PodClaim{Owner: m.pod.UID}); blocker != nil {
+	if blocker := g.unusableBlocker(key, m.pod.UID); blocker != nil {
 		return blocker
 	}
 	if claim.Allocation == nil {

@@ -26,11 +26,12 @@ func (t *trial) reservation(m *podCandidate, u claimUse) (consumer model.Consume
 func (t *trial) modelUse(m *podCandidate, u claimUse) model.Use {
 	claim, _ := t.state.Claims.Get(u.claim)
 	observed, ok := t.state.Claims.Observed(u.claim)
-	use := model.Use{ThroughGroup: u.group, Allocates: !ok || observed.Allocation == nil}
+	group := u.group && !t.state.IsTreeClaim(m.pod.GroupKey(), claim)
+	use := model.Use{ThroughGroup: group, Allocates: !ok || observed.Allocation == nil}
 	if use.Allocates && claim.ReservedFor != nil {
 		use.Ended = t.state.Ended(claim.Key.Namespace, *claim.ReservedFor)
 	}
-	if u.group {
+	if group {
 		use.Consumer = model.GroupConsumer(m.group.Key.Name, m.group.UID)
 	} else {
 		use.Consumer = model.PodConsumer(m.pod.Key.Name, m.pod.UID)

@@ -111,8 +111,8 @@ func (l *likeness) podSignature(group *model.Group, pod *model.Pod) string {
 	return b.String()
 }
 
-// claimSignature describes what a claim of the pod, or of its group, requests. One that others use or
-// that has devices is like no other.
+// claimSignature describes what a claim of the pod, of its group or of a group above requests. One
+// that others use or that has devices is like no other.
 func (l *likeness) claimSignature(group *model.Group, pod *model.Pod, name string) string {
 	key := model.Key{Namespace: pod.Key.Namespace, Name: name}
 	claim, ok := l.state.Claims.Get(key)
@@ -123,8 +123,23 @@ func (l *likeness) claimSignature(group *model.Group, pod *model.Pod, name strin
 		return "own " + l.requests(claim)
 	case claim.Controller == group.UID:
 		return "shared " + l.requests(claim)
+	case claim.Controller != "":
+		if level, ok := l.levelOf(group, claim); ok {
+			return fmt.Sprintf("shared by %d %s", level, l.requests(claim))
+		}
 	}
 	return key.String()
+}
+
+// levelOf returns how far above the PodGroup the CompositePodGroup is for which a claim was
+// generated. Children of one group have claims of their own from the same levels below it, and share
+// those from above, so that it does not matter which of them is placed.
+func (l *likeness) levelOf(group *model.Group, claim *model.Claim) (level int, ok bool) {
+	level = slices.IndexFunc(l.state.Above(group.Key), func(key model.Key) bool {
+		composite, ok := l.state.Groups.Composites.Get(key)
+		return ok && composite.UID == claim.Controller
+	})
+	return level, level >= 0
 }
 
 // requests returns a text that is equal for claims that request the same.
@@ -134,7 +149,7 @@ func (l *likeness) requests(claim *model.Claim) string {
 			return kind.text
 		}
 	}
-	encoded, err := json.Marshal([]any{claim.Requests, claim.Constraints, claim.ReservedFor})
+	encoded, err := json.Marshal([]any{claim.Requests, claim.Constraints, reservedFor(claim)})
 	if err != nil {
 		return claim.Key.String()
 	}
@@ -148,5 +163,14 @@ func (l *likeness) requests(claim *model.Claim) string {
 // requestSame reports whether two claims differ in nothing that decides which devices they get.
 func requestSame(a, b *model.Claim) bool {
 	return reflect.DeepEqual(a.Requests, b.Requests) && reflect.DeepEqual(a.Constraints, b.Constraints) &&
-		reflect.DeepEqual(a.ReservedFor, b.ReservedFor)
+		reflect.DeepEqual(reservedFor(a), reservedFor(b))
+}
+
+// reservedFor returns the consumer that makes a claim differ from others. The claim of a tree is
+// reserved for its owner.
+func reservedFor(claim *model.Claim) *model.Consumer {
+	if claim.ReservedFor != nil && claim.ReservedFor.UID == claim.Controller {
+		return nil
+	}
+	return claim.ReservedFor
 }

@@ -3,13 +3,16 @@ package scenario
 import (
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 
+	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// composite handles composite NAME [parent=NAME] [gang=N] [topology=KEY] [whole] [priority=N]: it
-// puts a CompositePodGroup. Groups and other composites name it with parent=NAME.
+// composite handles composite NAME [parent=NAME] [gang=N] [topology=KEY] [whole] [priority=N]
+// [claim=ENTRY:TEMPLATE]…: it puts a CompositePodGroup, with the claims that are generated for it.
+// Groups and other composites name it with parent=NAME, and groups its claims with
+// tree=ENTRY:NAME-ENTRY.
 func (s *Scenario) composite(l *line) error {
-	group := &schedulingv1alpha3.CompositePodGroup{ObjectMeta: s.meta("composite", l.name)}
+	group := &v1alpha3.CompositePodGroup{ObjectMeta: s.meta("composite", l.name)}
 	if parent := l.one("parent", ""); parent != "" {
 		group.Spec.ParentCompositePodGroupName = &parent
 	}
@@ -40,6 +43,11 @@ func (s *Scenario) composite(l *line) error {
 		group.Spec.Priority = ptr(int32(priority))
 	}
 	s.queue.Wake(s.state.Groups.Composites.Put(model.CompositeFrom(group)))
+	for _, text := range l.args["claim"] {
+		if err := s.generate(text, "CompositePodGroup", group.ObjectMeta); err != nil {
+			return err
+		}
+	}
 	for _, below := range s.state.UnitsBelow(key(l.name)) {
 		s.enqueue(below)
 	}

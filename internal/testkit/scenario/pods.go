@@ -210,7 +210,7 @@ func toleration(text string) resourcev1.DeviceToleration {
 }
 
 // group handles group NAME [gang=MINCOUNT] [topology=KEY] [priority=] [never] [whole] [scheduled]
-// [claim=ENTRY:TEMPLATE]…. The claim is named NAME-ENTRY.
+// [claim=ENTRY:TEMPLATE]… [tree=ENTRY:CLAIM]…. The claim is named NAME-ENTRY; that of a tree, CLAIM.
 func (s *Scenario) group(l *line) error {
 	group := &scheduling.PodGroup{ObjectMeta: s.meta("group", l.name)}
 	if l.has("gang") {
@@ -282,6 +282,9 @@ func (s *Scenario) generate(text, kind string, owner metav1.ObjectMeta) error {
 	}
 	claim := &resource.ResourceClaim{ObjectMeta: s.meta("claim", name), Spec: *spec}
 	claim.OwnerReferences = controller(kind, owner.Name, owner)
+	if kind == "CompositePodGroup" {
+		claim.Spec.ReservedFor = ptr(model.CompositeConsumer(owner.Name, owner.UID))
+	}
 	s.putClaim(claim)
 	return nil
 }
@@ -361,7 +364,7 @@ func (s *Scenario) podClaims(l *line, pod *core.Pod) ([]model.PodClaim, error) {
 	for _, entry := range l.args["shared"] {
 		claim := model.PodClaim{Entry: entry, Group: true}
 		if group, ok := s.state.Groups.Get(key(l.one("group", ""))); ok {
-			claim.Claim, claim.Owner = group.Key.Name+"-"+entry, group.UID
+			claim.Claim, claim.Owner = s.sharedClaim(group.Key, entry), group.UID
 		} else {
 			claim.Problem = "PodGroup " + l.one("group", "") + " does not exist"
 		}
@@ -385,6 +388,19 @@ func (s *Scenario) podClaims(l *line, pod *core.Pod) ([]model.PodClaim, error) {
 		}
 	}
 	return claims, err
+}
+
+// sharedClaim returns the name of the claim that an entry of a PodGroup means: that of the tree, if
+// the PodGroup has tree=ENTRY:CLAIM, or its own.
+func (s *Scenario) sharedClaim(group model.Key, entry string) string {
+	if l := s.groups[group]; l != nil {
+		for _, text := range l.args["tree"] {
+			if name, claim, _ := strings.Cut(text, ":"); name == entry {
+				return claim
+			}
+		}
+	}
+	return group.Name + "-" + entry
 }
 
 func pairs(list []string) map[string]string {
