@@ -1,5 +1,5 @@
-// Package claimstest is the scenario language of the tests about claims and PodGroups. Each line is
-// an object:
+// Package claimstest is the verbs of scenarios about claims and PodGroups. Each line is an object, in
+// the syntax of internal/testkit/line:
 //
 //	group pg claims=shared:template/one-gpu status=shared:pg-shared-abcde deleting
 //	pod m-0 group=pg claims=shared:group/shared node=n1 phase=Running

@@ -1,14 +1,12 @@
 package claimstest
 
 import (
-	"fmt"
-	"strings"
-
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
 	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/testkit/line"
 )
 
 // World holds the objects of a scenario in the order in which they were written.
@@ -24,48 +22,23 @@ type World struct {
 // Parse returns a World with the objects of a text, one a line.
 func Parse(text string) (*World, error) {
 	w := &World{}
-	for text := range strings.SplitSeq(text, "\n") {
-		text, _, _ = strings.Cut(text, "#")
-		fields := strings.Fields(text)
-		if len(fields) == 0 {
-			continue
-		}
-		if len(fields) < 2 {
-			return nil, fmt.Errorf("%q: expected a kind and a name", text)
-		}
-		l := &line{kind: fields[0], name: fields[1], values: map[string]string{}}
-		for _, field := range fields[2:] {
-			key, value, _ := strings.Cut(field, "=")
-			l.values[key] = value
-		}
-		if err := w.add(l); err != nil {
-			return nil, fmt.Errorf("%q: %w", strings.TrimSpace(text), err)
-		}
-		for key := range l.values {
-			return nil, fmt.Errorf("%q: unknown word %q", strings.TrimSpace(text), key)
-		}
-	}
-	return w, nil
+	return w, line.Run(text, map[string]func(*line.Line) error{
+		"pod":      add(&w.Pods, object.pod),
+		"group":    add(&w.Groups, object.group),
+		"tree":     add(&w.Trees, object.tree),
+		"claim":    add(&w.Claims, object.claim),
+		"template": add(&w.Templates, object.template),
+
+		"clustertemplate": add(&w.ClusterTemplates, object.clusterTemplate),
+	})
 }
 
-func (w *World) add(l *line) error {
-	switch l.kind {
-	case "pod":
-		w.Pods = append(w.Pods, l.pod())
-	case "group":
-		w.Groups = append(w.Groups, l.group())
-	case "tree":
-		w.Trees = append(w.Trees, l.tree())
-	case "claim":
-		w.Claims = append(w.Claims, l.claim())
-	case "template":
-		w.Templates = append(w.Templates, l.template())
-	case "clustertemplate":
-		w.ClusterTemplates = append(w.ClusterTemplates, l.clusterTemplate())
-	default:
-		return fmt.Errorf("unknown kind %q", l.kind)
+// add returns the handler of a kind, which adds the object of a line to the list.
+func add[T any](list *[]T, from func(object) T) func(*line.Line) error {
+	return func(l *line.Line) error {
+		*list = append(*list, from(object{l}))
+		return nil
 	}
-	return l.err
 }
 
 // Merge adds the objects of other, replacing those of the same name.

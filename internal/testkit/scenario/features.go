@@ -5,23 +5,21 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/cockroachdb/datadriven"
 	resourcev1 "k8s.io/api/resource/v1"
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/features"
+	"github.com/allot-dev/allot/internal/testkit/line"
 )
 
-// features handles the command features [off=(GATE,…)]: claims and slices are converted again by a
+// features handles the command features [off=GATE,…]: claims and slices are converted again by a
 // scheduler for which these features are off.
-func (s *Scenario) features(d *datadriven.TestData) (string, error) {
+func (s *Scenario) features(l *line.Line) (string, error) {
 	s.on = features.Set{}
-	for _, arg := range d.CmdArgs {
-		for _, name := range arg.Vals {
-			if err := s.on.Set(name + "=false"); err != nil {
-				return "", err
-			}
+	for _, name := range l.List("off") {
+		if err := s.on.Set(name + "=false"); err != nil {
+			return "", err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.slices)) {

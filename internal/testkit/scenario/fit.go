@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/testkit/line"
 )
 
 // mainContainer is the name of a pod's first container.
@@ -30,7 +31,7 @@ const mainContainer = "c"
 //	                                     @ns=NAME @nsof=K=V @match=KEY @mismatch=KEY @weight=N
 //	spread=TOPOLOGYKEY:K=V…              followed by @soft @skew=N @min=N @taints @anywhere @match=KEY
 //	mount=CLAIM… ephemeral=VOLUME… empty=VOLUME…  volumes
-func podFit(spec *core.PodSpec, l *line) error {
+func podFit(spec *core.PodSpec, l *line.Line) error {
 	requests, err := amounts(l)
 	if err != nil {
 		return err
@@ -39,36 +40,36 @@ func podFit(spec *core.PodSpec, l *line) error {
 	if err := resources(spec, l); err != nil {
 		return err
 	}
-	for i, image := range l.args["image"] {
+	for i, image := range l.All("image") {
 		if i == len(spec.Containers) {
 			spec.Containers = append(spec.Containers, corev1.Container{Name: "image" + strconv.Itoa(i)})
 		}
 		spec.Containers[i].Image = image
 	}
-	if spec.Containers[0].Ports, err = hostPorts(l.args["hostport"]); err != nil {
+	if spec.Containers[0].Ports, err = hostPorts(l.All("hostport")); err != nil {
 		return err
 	}
-	spec.NodeSelector = pairs(l.args["select"])
-	for _, taint := range l.args["tolerate"] {
+	spec.NodeSelector = pairs(l.All("select"))
+	for _, taint := range l.All("tolerate") {
 		spec.Tolerations = append(spec.Tolerations, corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists})
 	}
 	if spec.Affinity, err = podAffinity(l); err != nil {
 		return err
 	}
-	if spec.TopologySpreadConstraints, err = spread(l.args["spread"]); err != nil {
+	if spec.TopologySpreadConstraints, err = spread(l.All("spread")); err != nil {
 		return err
 	}
 	podVolumes(spec, l)
 	return nil
 }
 
-func amounts(l *line) (corev1.ResourceList, error) {
+func amounts(l *line.Line) (corev1.ResourceList, error) {
 	list := corev1.ResourceList{}
 	for _, name := range []string{"cpu", "memory", "example.com/thing"} {
-		if !l.has(name) {
+		if !l.Has(name) {
 			continue
 		}
-		amount, err := quantity.ParseQuantity(l.one(name, ""))
+		amount, err := quantity.ParseQuantity(l.Text(name, ""))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -88,9 +89,9 @@ func oneAmount(text string) (corev1.ResourceList, error) {
 }
 
 // resources adds the resources of init containers, sidecars and the pod itself.
-func resources(spec *core.PodSpec, l *line) error {
+func resources(spec *core.PodSpec, l *line.Line) error {
 	for _, kind := range []string{"init", "sidecar"} {
-		for i, text := range l.args[kind] {
+		for i, text := range l.All(kind) {
 			requests, err := oneAmount(text)
 			if err != nil {
 				return err
@@ -102,7 +103,7 @@ func resources(spec *core.PodSpec, l *line) error {
 			spec.InitContainers = append(spec.InitContainers, c)
 		}
 	}
-	for i, text := range l.args["more"] {
+	for i, text := range l.All("more") {
 		requests, err := oneAmount(text)
 		if err != nil {
 			return err
@@ -111,14 +112,14 @@ func resources(spec *core.PodSpec, l *line) error {
 			Name: "more" + strconv.Itoa(i), Resources: corev1.ResourceRequirements{Requests: requests},
 		})
 	}
-	for _, text := range l.args["overhead"] {
+	for _, text := range l.All("overhead") {
 		overhead, err := oneAmount(text)
 		if err != nil {
 			return err
 		}
 		spec.Overhead = overhead
 	}
-	for _, text := range l.args["podlevel"] {
+	for _, text := range l.All("podlevel") {
 		requests, err := oneAmount(text)
 		if err != nil {
 			return err
@@ -129,15 +130,15 @@ func resources(spec *core.PodSpec, l *line) error {
 }
 
 // limits adds the limits of the first container and of the pod itself.
-func limits(spec *core.PodSpec, l *line) error {
-	for _, text := range l.args["limit"] {
+func limits(spec *core.PodSpec, l *line.Line) error {
+	for _, text := range l.All("limit") {
 		limits, err := oneAmount(text)
 		if err != nil {
 			return err
 		}
 		spec.Containers[0].Resources.Limits = limits
 	}
-	for _, text := range l.args["podlimit"] {
+	for _, text := range l.All("podlimit") {
 		limits, err := oneAmount(text)
 		if err != nil {
 			return err
@@ -169,7 +170,7 @@ func hostPorts(list []string) ([]corev1.ContainerPort, error) {
 	return ports, nil
 }
 
-func podAffinity(l *line) (*corev1.Affinity, error) {
+func podAffinity(l *line.Line) (*corev1.Affinity, error) {
 	near, apart := &corev1.PodAffinity{}, &corev1.PodAntiAffinity{}
 	for _, kind := range []struct {
 		name      string
@@ -181,7 +182,7 @@ func podAffinity(l *line) (*corev1.Affinity, error) {
 		{"like", nil, &near.PreferredDuringSchedulingIgnoredDuringExecution},
 		{"dislike", nil, &apart.PreferredDuringSchedulingIgnoredDuringExecution},
 	} {
-		for _, text := range l.args[kind.name] {
+		for _, text := range l.All(kind.name) {
 			term, weight, err := affinityTerm(text)
 			if err != nil {
 				return nil, err
@@ -194,7 +195,7 @@ func podAffinity(l *line) (*corev1.Affinity, error) {
 		}
 	}
 	affinity := &corev1.Affinity{PodAffinity: near, PodAntiAffinity: apart}
-	for _, text := range l.args["prefer"] {
+	for _, text := range l.All("prefer") {
 		text, options, err := optionsOf(text)
 		if err != nil {
 			return nil, err

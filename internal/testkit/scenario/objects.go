@@ -11,21 +11,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/testkit/line"
 )
 
 // node handles node NAME [cpu=] [memory=] [pods=] [label=K=V]… [taint=K=V:EFFECT]… [unschedulable];
 // other arguments are extended resources.
-func (s *Scenario) node(l *line) error {
-	node := &corev1.Node{ObjectMeta: s.meta("node", l.name)}
-	node.Labels = map[string]string{corev1.LabelHostname: l.name}
+func (s *Scenario) node(l *line.Line) error {
+	node := &corev1.Node{ObjectMeta: s.meta("node", l.Name())}
+	node.Labels = map[string]string{corev1.LabelHostname: l.Name()}
 	node.Status.Allocatable = corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse(
 			"8",
 		), corev1.ResourceMemory: resource.MustParse("32Gi"), corev1.ResourcePods: resource.MustParse("110"),
 	}
 	node.Status.DeclaredFeatures = []string{model.OptionalNodeOperations}
-	for name, values := range l.args {
-		for _, value := range values {
+	for _, flag := range l.Names() {
+		if err := nodeArg(node, flag, ""); err != nil {
+			return err
+		}
+	}
+	for _, name := range l.Keys() {
+		for _, value := range l.All(name) {
 			if err := nodeArg(node, name, value); err != nil {
 				return err
 			}
@@ -67,13 +73,13 @@ func nodeArg(node *corev1.Node, name, value string) error {
 }
 
 // class handles class NAME [selector=CEL]… [config=DRIVER] [extended=RESOURCE].
-func (s *Scenario) class(l *line) error {
-	class := &resourcev1.DeviceClass{ObjectMeta: s.meta("class", l.name)}
-	class.Spec.Selectors = selectors(l.args["selector"])
-	if l.has("extended") {
-		class.Spec.ExtendedResourceName = ptr(l.one("extended", ""))
+func (s *Scenario) class(l *line.Line) error {
+	class := &resourcev1.DeviceClass{ObjectMeta: s.meta("class", l.Name())}
+	class.Spec.Selectors = selectors(l.All("selector"))
+	if l.Has("extended") {
+		class.Spec.ExtendedResourceName = ptr(l.Text("extended", ""))
 	}
-	for _, driver := range l.args["config"] {
+	for _, driver := range l.All("config") {
 		class.Spec.Config = append(class.Spec.Config,
 			resourcev1.DeviceClassConfiguration{DeviceConfiguration: opaque(driver)})
 	}
@@ -103,42 +109,33 @@ func selectors(expressions []string) []resourcev1.DeviceSelector {
 // restricts an allocation to its node; @draws=RESOURCE/device=N/pod=N/… uses resources of the node;
 // @shared permits multiple allocations; @capacity=NAME=N/POLICY is a capacity. Other names are
 // attributes.
-func (s *Scenario) slice(l *line) error {
-	slice := &resourcev1.ResourceSlice{ObjectMeta: s.meta("slice", l.name)}
+func (s *Scenario) slice(l *line.Line) error {
+	slice := &resourcev1.ResourceSlice{ObjectMeta: s.meta("slice", l.Name())}
 	spec := &slice.Spec
-	spec.Driver = l.one("driver", "")
-	spec.Pool.Name = l.one("pool", l.one("node", l.name))
-	var err error
-	if spec.Pool.Generation, err = l.number("generation", 1); err != nil {
-		return err
+	spec.Driver = l.Text("driver", "")
+	spec.Pool.Name = l.Text("pool", l.Text("node", l.Name()))
+	spec.Pool.Generation = l.Number("generation", 1)
+	spec.Pool.ResourceSliceCount = l.Number("slices", 1)
+	if l.Has("node") {
+		spec.NodeName = ptr(l.Text("node", ""))
 	}
-	if spec.Pool.ResourceSliceCount, err = l.number("slices", 1); err != nil {
-		return err
+	if l.Has("match") {
+		spec.NodeSelector = labelSelector(l.Text("match", ""))
 	}
-	if l.has("node") {
-		spec.NodeName = ptr(l.one("node", ""))
-	}
-	if l.has("match") {
-		spec.NodeSelector = labelSelector(l.one("match", ""))
-	}
-	if l.has("all") {
+	if l.Has("all") {
 		spec.AllNodes = ptr(true)
 	}
-	if l.has("skip") {
+	if l.Has("skip") {
 		spec.SkipNodeOperations = []resourcev1.SkipNodeOperation{resourcev1.SkipNodeOperationAll}
 	}
-	for _, text := range l.args["counters"] {
+	for _, text := range l.All("counters") {
 		set, rest, _ := strings.Cut(text, "/")
 		spec.SharedCounters = append(spec.SharedCounters, resourcev1.CounterSet{Name: set, Counters: counters(rest)})
 	}
-	count, err := l.number("devices", 0)
-	if err != nil {
-		return err
-	}
-	for i := range count {
+	for i := range l.Number("devices", 0) {
 		spec.Devices = append(spec.Devices, resourcev1.Device{Name: "gpu-" + strconv.FormatInt(i, 10)})
 	}
-	for _, text := range l.args["device"] {
+	for _, text := range l.All("device") {
 		spec.Devices = append(spec.Devices, device(spec, text))
 	}
 	s.putSlice(slice)
@@ -147,10 +144,10 @@ func (s *Scenario) slice(l *line) error {
 
 // taintRule handles rule NAME [any] [driver=] [pool=] [device=] taint=K[=V]:EFFECT, a
 // DeviceTaintRule. Without any of the first four arguments it has no selector.
-func (s *Scenario) taintRule(l *line) error {
-	rule := &resourcev1.DeviceTaintRule{ObjectMeta: s.meta("rule", l.name)}
-	rule.Spec.Taint = taint(l.one("taint", ""))
-	if l.has("any") || l.has("driver") || l.has("pool") || l.has("device") {
+func (s *Scenario) taintRule(l *line.Line) error {
+	rule := &resourcev1.DeviceTaintRule{ObjectMeta: s.meta("rule", l.Name())}
+	rule.Spec.Taint = taint(l.Text("taint", ""))
+	if l.Has("any") || l.Has("driver") || l.Has("pool") || l.Has("device") {
 		rule.Spec.DeviceSelector = &resourcev1.DeviceTaintSelector{}
 	}
 	for arg, to := range map[string]func(*string){
@@ -158,8 +155,8 @@ func (s *Scenario) taintRule(l *line) error {
 		"pool":   func(name *string) { rule.Spec.DeviceSelector.Pool = name },
 		"device": func(name *string) { rule.Spec.DeviceSelector.Device = name },
 	} {
-		if l.has(arg) {
-			to(ptr(l.one(arg, "")))
+		if l.Has(arg) {
+			to(ptr(l.Text(arg, "")))
 		}
 	}
 	s.queue.Wake(s.state.TaintRules.Put(model.TaintRuleFrom(rule)))

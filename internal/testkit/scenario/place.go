@@ -7,13 +7,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cockroachdb/datadriven"
 	corev1 "k8s.io/api/core/v1"
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
 	"github.com/allot-dev/allot/internal/sched/plan"
+	"github.com/allot-dev/allot/internal/testkit/line"
 )
 
 // unit returns the unit of a name: the tree or group with this name, or that of the pod, or the pod.
@@ -28,9 +28,10 @@ func (s *Scenario) unit(name string) model.UnitKey {
 }
 
 // place handles the command place NAME [short]: it prints the plan or the reasons of a unit.
-func (s *Scenario) place(d *datadriven.TestData) (string, error) {
+func (s *Scenario) place(l *line.Line) (string, error) {
 	before := s.state.Dump()
-	plan, reasons := s.placer.Try(s.unit(d.CmdArgs[0].Key))
+	short := l.Has("short")
+	plan, reasons := s.placer.Try(s.unit(l.Name()))
 	if after := s.state.Dump(); before != after {
 		return "", fmt.Errorf("the trial has left traces:\n%s\nwas:\n%s", after, before)
 	}
@@ -39,9 +40,9 @@ func (s *Scenario) place(d *datadriven.TestData) (string, error) {
 		out += printPlan(plan)
 	}
 	if reasons != nil {
-		out += printReasons(reasons, d.HasArg("short"))
+		out += printReasons(reasons, short)
 	}
-	if d.HasArg("topics") && reasons != nil {
+	if l.Has("topics") && reasons != nil {
 		for _, topic := range reasons.Topics() {
 			out += fmt.Sprintf("waits for %s\n", topic)
 		}
@@ -170,8 +171,8 @@ func printAllocation(a *model.Allocation) string {
 }
 
 // runQueue handles the command run: it places units from the queue until none is left to try.
-func (s *Scenario) runQueue(d *datadriven.TestData) (string, error) {
-	return s.drain(!d.HasArg("quiet"))
+func (s *Scenario) runQueue(l *line.Line) (string, error) {
+	return s.drain(!l.Has("quiet"))
 }
 
 func (s *Scenario) drain(loud bool) (string, error) {
@@ -234,7 +235,7 @@ func (s *Scenario) commit(plan *plan.Plan) error {
 	}
 	for _, placement := range plan.Pods {
 		l := s.pods[placement.Pod]
-		l.args["on"] = []string{placement.Node}
+		l.Set("on", placement.Node)
 		s.draws[placement.Pod] = placement.Draws
 		s.extended[placement.Pod] = placement.Extended
 		if err := s.pod(l); err != nil {
@@ -255,14 +256,14 @@ func (s *Scenario) madeClaim(p *plan.Claim) *resource.ResourceClaim {
 
 // repeat handles the command repeat N: it runs the input lines and then the queue N times, and
 // prints the last result.
-func (s *Scenario) repeat(d *datadriven.TestData) (string, error) {
-	times, err := strconv.Atoi(d.CmdArgs[0].Key)
+func (s *Scenario) repeat(l *line.Line) (string, error) {
+	times, err := strconv.Atoi(l.Name())
 	if err != nil {
 		return "", err
 	}
 	out := ""
 	for range times {
-		if err := s.apply(d.Input); err != nil {
+		if err := line.Run(l.Input, s.verbs()); err != nil {
 			return out, err
 		}
 		if out, err = s.drain(true); err != nil {
@@ -274,28 +275,19 @@ func (s *Scenario) repeat(d *datadriven.TestData) (string, error) {
 
 // update handles update pod=NAME ARGUMENT…: it puts the pod again with these arguments added, or
 // removed if the value is "-".
-func (s *Scenario) update(l *line) error {
-	name := l.one("pod", "")
+func (s *Scenario) update(l *line.Line) error {
+	name := l.Text("pod", "")
 	old, ok := s.pods[key(name)]
 	if !ok {
 		return fmt.Errorf("no pod %q", name)
 	}
-	for arg, values := range l.args {
-		if arg == "pod" {
-			continue
-		}
-		if values[0] == "-" {
-			delete(old.args, arg)
-			continue
-		}
-		old.args[arg] = values
-	}
+	old.Add(l)
 	return s.pod(old)
 }
 
 // setSteps handles the command steps N: the step limit of the following placements.
-func (s *Scenario) setSteps(d *datadriven.TestData) (string, error) {
-	steps, err := strconv.Atoi(d.CmdArgs[0].Key)
+func (s *Scenario) setSteps(l *line.Line) (string, error) {
+	steps, err := strconv.Atoi(l.Name())
 	if err != nil {
 		return "", err
 	}
@@ -304,7 +296,7 @@ func (s *Scenario) setSteps(d *datadriven.TestData) (string, error) {
 }
 
 // print handles the command state: it prints nodes with their pods, and claims with their devices.
-func (s *Scenario) print(*datadriven.TestData) (string, error) {
+func (s *Scenario) print(*line.Line) (string, error) {
 	var b strings.Builder
 	for _, info := range s.state.Nodes.List() {
 		names := podNames(info.Pods)

@@ -18,26 +18,27 @@ import (
 	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/queue"
+	"github.com/allot-dev/allot/internal/testkit/line"
 )
 
 // template handles template NAME request=… [alt=…]… [match=ATTRIBUTE[@REQUEST,…]]… [distinct=…]…
 // [derive=REQUEST[/SUBREQUEST]:ATTRIBUTE=CEL]… [config=DRIVER[:REQUEST,…]]…
 // [reservedFor=RESOURCE/NAME].
-func (s *Scenario) template(l *line) error {
+func (s *Scenario) template(l *line.Line) error {
 	spec, err := claimSpec(l)
 	if err == nil {
-		s.templates[l.name] = spec
+		s.templates[l.Name()] = spec
 	}
 	return err
 }
 
 // claim handles claim NAME, with the arguments of template.
-func (s *Scenario) claim(l *line) error {
+func (s *Scenario) claim(l *line.Line) error {
 	spec, err := claimSpec(l)
 	if err != nil {
 		return err
 	}
-	s.putClaim(&resource.ResourceClaim{ObjectMeta: s.meta("claim", l.name), Spec: *spec})
+	s.putClaim(&resource.ResourceClaim{ObjectMeta: s.meta("claim", l.Name()), Spec: *spec})
 	return nil
 }
 
@@ -49,29 +50,29 @@ func (s *Scenario) putClaim(claim *resource.ResourceClaim) {
 // claimSpec parses the arguments of a claim. A request is NAME:CLASS[:TERM+TERM…][:CEL]; a term is
 // a count, "all", "admin", "tolerate/…" or "capacity/NAME=N". A request with only a name has
 // alternatives, each an alt=NAME/SUBREQUEST:CLASS….
-func claimSpec(l *line) (*resource.ResourceClaimSpec, error) {
+func claimSpec(l *line.Line) (*resource.ResourceClaimSpec, error) {
 	spec := &resource.ResourceClaimSpec{}
-	for _, text := range l.args["request"] {
-		request, err := request(text, l.args["alt"])
+	for _, text := range l.All("request") {
+		request, err := request(text, l.All("alt"))
 		if err != nil {
 			return nil, err
 		}
 		spec.Devices.Requests = append(spec.Devices.Requests, request)
 	}
-	for _, text := range l.args["derive"] {
+	for _, text := range l.All("derive") {
 		derive(spec.Devices.Requests, text)
 	}
-	for _, text := range l.args["match"] {
+	for _, text := range l.All("match") {
 		attribute, requests := ruleOf(text)
 		spec.Devices.Constraints = append(spec.Devices.Constraints,
 			resourcev1.DeviceConstraint{MatchAttribute: &attribute, Requests: requests})
 	}
-	for _, text := range l.args["distinct"] {
+	for _, text := range l.All("distinct") {
 		attribute, requests := ruleOf(text)
 		spec.Devices.Constraints = append(spec.Devices.Constraints,
 			resourcev1.DeviceConstraint{DistinctAttribute: &attribute, Requests: requests})
 	}
-	for _, text := range l.args["config"] {
+	for _, text := range l.All("config") {
 		driver, request, only := strings.Cut(text, ":")
 		config := resourcev1.DeviceClaimConfiguration{DeviceConfiguration: opaque(driver)}
 		if only {
@@ -79,7 +80,7 @@ func claimSpec(l *line) (*resource.ResourceClaimSpec, error) {
 		}
 		spec.Devices.Config = append(spec.Devices.Config, config)
 	}
-	if ref := l.one("reservedFor", ""); ref != "" {
+	if ref := l.Text("reservedFor", ""); ref != "" {
 		kind, name, _ := strings.Cut(ref, "/")
 		group := "example.com"
 		switch kind {
@@ -211,40 +212,38 @@ func toleration(text string) resourcev1.DeviceToleration {
 
 // group handles group NAME [gang=MINCOUNT] [topology=KEY] [priority=] [never] [whole] [scheduled]
 // [claim=ENTRY:TEMPLATE]… [tree=ENTRY:CLAIM]…. The claim is named NAME-ENTRY; that of a tree, CLAIM.
-func (s *Scenario) group(l *line) error {
-	group := &scheduling.PodGroup{ObjectMeta: s.meta("group", l.name)}
-	if l.has("gang") {
-		count, err := l.number("gang", 1)
-		if err != nil {
-			return err
-		}
+func (s *Scenario) group(l *line.Line) error {
+	group := &scheduling.PodGroup{ObjectMeta: s.meta("group", l.Name())}
+	l.All("tree") // read for the pods of the group
+	if l.Has("gang") {
+		count := l.Number("gang", 1)
 		group.Spec.SchedulingPolicy.Gang = &schedulingv1beta1.GangSchedulingPolicy{MinCount: int32(count)}
 	} else {
 		group.Spec.SchedulingPolicy.Basic = &schedulingv1beta1.BasicSchedulingPolicy{}
 	}
-	if l.has("topology") {
+	if l.Has("topology") {
 		group.Spec.SchedulingConstraints = &schedulingv1beta1.PodGroupSchedulingConstraints{
-			Topology: []schedulingv1beta1.TopologyConstraint{{Key: l.one("topology", "")}},
+			Topology: []schedulingv1beta1.TopologyConstraint{{Key: l.Text("topology", "")}},
 		}
 	}
-	if parent := l.one("parent", ""); parent != "" {
+	if parent := l.Text("parent", ""); parent != "" {
 		group.Spec.ParentCompositePodGroupName = &parent
 	}
-	if l.has("scheduled") {
+	if l.Has("scheduled") {
 		group.Status.Conditions = []metav1.Condition{{Type: "PodGroupScheduled", Status: metav1.ConditionTrue}}
 	}
 	if err := groupRank(&group.Spec, l); err != nil {
 		return err
 	}
-	s.groups[key(l.name)] = l
+	s.groups[key(l.Name())] = l
 	s.queue.Wake(s.state.Groups.Put(model.GroupFrom(group)))
-	for _, text := range l.args["claim"] {
+	for _, text := range l.All("claim") {
 		if err := s.generate(text, "PodGroup", group.ObjectMeta); err != nil {
 			return err
 		}
 	}
 	// Pods that were created before the group refer to its claims only now.
-	for _, pod := range s.state.Groups.Members(key(l.name)) {
+	for _, pod := range s.state.Groups.Members(key(l.Name())) {
 		if err := s.pod(s.pods[pod.Key]); err != nil {
 			return err
 		}
@@ -253,18 +252,15 @@ func (s *Scenario) group(l *line) error {
 }
 
 // groupRank sets the group's priority and disruption mode.
-func groupRank(spec *scheduling.PodGroupSpec, l *line) error {
-	if l.has("priority") {
-		priority, err := l.number("priority", 0)
-		if err != nil {
-			return err
-		}
+func groupRank(spec *scheduling.PodGroupSpec, l *line.Line) error {
+	if l.Has("priority") {
+		priority := l.Number("priority", 0)
 		spec.Priority = ptr(int32(priority))
 	}
-	if l.has("never") {
+	if l.Has("never") {
 		spec.PreemptionPolicy = ptr(schedulingv1beta1.PreemptNever)
 	}
-	if l.has("whole") {
+	if l.Has("whole") {
 		spec.DisruptionMode = &schedulingv1beta1.DisruptionMode{All: &schedulingv1beta1.AllDisruptionMode{}}
 	}
 	return nil
@@ -292,22 +288,19 @@ func (s *Scenario) generate(text, kind string, owner metav1.ObjectMeta) error {
 // pod handles pod NAME [group=] [set=REPLICASET] [priority=] [never] [label=K=V]… [on=NODE] [gated]
 // [deleting] [victim] [finished] [shared=ENTRY]… [own=ENTRY:TEMPLATE]… [use=CLAIM]…, and the
 // arguments of podFit.
-func (s *Scenario) pod(l *line) error {
-	pod := &core.Pod{ObjectMeta: s.meta("pod", l.name)}
-	pod.Labels = pairs(l.args["label"])
-	pod.Spec.NodeName = l.one("on", "")
-	priority, err := l.number("priority", 0)
-	if err != nil {
-		return err
-	}
+func (s *Scenario) pod(l *line.Line) error {
+	pod := &core.Pod{ObjectMeta: s.meta("pod", l.Name())}
+	pod.Labels = pairs(l.All("label"))
+	pod.Spec.NodeName = l.Text("on", "")
+	priority := l.Number("priority", 0)
 	pod.Spec.Priority = ptr(int32(priority))
-	if l.has("never") {
+	if l.Has("never") {
 		pod.Spec.PreemptionPolicy = ptr(corev1.PreemptNever)
 	}
-	if l.has("group") {
-		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: ptr(l.one("group", ""))}
+	if l.Has("group") {
+		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: ptr(l.Text("group", ""))}
 	}
-	if set := l.one("set", ""); set != "" {
+	if set := l.Text("set", ""); set != "" {
 		pod.OwnerReferences = []metav1.OwnerReference{
 			{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: set, UID: types.UID(set + "-uid"), Controller: ptr(true)},
 		}
@@ -316,9 +309,9 @@ func (s *Scenario) pod(l *line) error {
 		return err
 	}
 	podStatus(pod, l)
-	pod.Status.NodeAllocatableResourceClaimStatuses = s.draws[key(l.name)]
-	pod.Status.ExtendedResourceClaimStatus = s.extended[key(l.name)]
-	s.pods[key(l.name)] = l
+	pod.Status.NodeAllocatableResourceClaimStatuses = s.draws[key(l.Name())]
+	pod.Status.ExtendedResourceClaimStatus = s.extended[key(l.Name())]
+	s.pods[key(l.Name())] = l
 	claims, err := s.podClaims(l, pod)
 	if err != nil {
 		return err
@@ -342,59 +335,59 @@ func (s *Scenario) enqueue(key model.UnitKey) {
 	}
 }
 
-func podStatus(pod *core.Pod, l *line) {
-	if l.has("gated") {
+func podStatus(pod *core.Pod, l *line.Line) {
+	if l.Has("gated") {
 		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/gate"}}
 	}
-	if l.has("deleting") {
+	if l.Has("deleting") {
 		pod.DeletionTimestamp = &pod.CreationTimestamp
 	}
-	if l.has("victim") {
+	if l.Has("victim") {
 		pod.Status.Conditions = []corev1.PodCondition{{
 			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler,
 		}}
 	}
-	if l.has("finished") {
+	if l.Has("finished") {
 		pod.Status.Phase = corev1.PodSucceeded
 	}
 }
 
-func (s *Scenario) podClaims(l *line, pod *core.Pod) ([]model.PodClaim, error) {
+func (s *Scenario) podClaims(l *line.Line, pod *core.Pod) ([]model.PodClaim, error) {
 	var claims []model.PodClaim
-	for _, entry := range l.args["shared"] {
+	for _, entry := range l.All("shared") {
 		claim := model.PodClaim{Entry: entry, Group: true}
-		if group, ok := s.state.Groups.Get(key(l.one("group", ""))); ok {
+		if group, ok := s.state.Groups.Get(key(l.Text("group", ""))); ok {
 			claim.Claim, claim.Owner = s.sharedClaim(group.Key, entry), group.UID
 		} else {
-			claim.Problem = "PodGroup " + l.one("group", "") + " does not exist"
+			claim.Problem = "PodGroup " + l.Text("group", "") + " does not exist"
 		}
 		claims = append(claims, claim)
 	}
-	for _, text := range l.args["own"] {
+	for _, text := range l.All("own") {
 		if err := s.generate(text, "Pod", pod.ObjectMeta); err != nil {
 			return nil, err
 		}
 		entry, _, _ := strings.Cut(text, ":")
-		claims = append(claims, model.PodClaim{Entry: entry, Claim: l.name + "-" + entry, Owner: pod.UID})
+		claims = append(claims, model.PodClaim{Entry: entry, Claim: l.Name() + "-" + entry, Owner: pod.UID})
 	}
-	for _, name := range l.args["use"] {
+	for _, name := range l.All("use") {
 		claims = append(claims, model.PodClaim{Entry: name, Claim: name})
 	}
-	containers, err := l.number("containers", 1)
+	containers := l.Number("containers", 1)
 	for i := range claims {
 		claims[i].Containers = []string{mainContainer}
 		for c := int64(1); c < containers; c++ {
 			claims[i].Containers = append(claims[i].Containers, fmt.Sprint(mainContainer, c))
 		}
 	}
-	return claims, err
+	return claims, nil
 }
 
 // sharedClaim returns the name of the claim that an entry of a PodGroup means: that of the tree, if
 // the PodGroup has tree=ENTRY:CLAIM, or its own.
 func (s *Scenario) sharedClaim(group model.Key, entry string) string {
 	if l := s.groups[group]; l != nil {
-		for _, text := range l.args["tree"] {
+		for _, text := range l.All("tree") {
 			if name, claim, _ := strings.Cut(text, ":"); name == entry {
 				return claim
 			}
@@ -414,9 +407,9 @@ func pairs(list []string) map[string]string {
 
 // remove handles delete pod=|claim=|group=|node=|slice=|class=NAME. Claims whose last consumer is
 // deleted are deallocated, and claims that were generated for a deleted pod or group are deleted.
-func (s *Scenario) remove(l *line) error {
-	for kind, names := range l.args {
-		for _, name := range names {
+func (s *Scenario) remove(l *line.Line) error {
+	for _, kind := range l.Keys() {
+		for _, name := range l.All(kind) {
 			var topics []model.Topic
 			switch kind {
 			case "pod":

@@ -2,29 +2,25 @@ package scenario
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/cockroachdb/datadriven"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/preempt"
 	"github.com/allot-dev/allot/internal/sched/queue"
+	"github.com/allot-dev/allot/internal/testkit/line"
 )
 
 // budget handles budget NAME allowed=N label=K=V… [granted=POD]…, a PodDisruptionBudget.
-func (s *Scenario) budget(l *line) error {
-	allowed, err := l.number("allowed", 0)
-	if err != nil {
-		return err
-	}
-	budget := &policyv1.PodDisruptionBudget{ObjectMeta: s.meta("budget", l.name)}
-	budget.Spec.Selector = &metav1.LabelSelector{MatchLabels: pairs(l.args["label"])}
+func (s *Scenario) budget(l *line.Line) error {
+	allowed := l.Number("allowed", 0)
+	budget := &policyv1.PodDisruptionBudget{ObjectMeta: s.meta("budget", l.Name())}
+	budget.Spec.Selector = &metav1.LabelSelector{MatchLabels: pairs(l.All("label"))}
 	budget.Status.DisruptionsAllowed = int32(allowed)
-	for _, pod := range l.args["granted"] {
+	for _, pod := range l.All("granted") {
 		if budget.Status.DisruptedPods == nil {
 			budget.Status.DisruptedPods = map[string]metav1.Time{}
 		}
@@ -41,44 +37,35 @@ func (s *Scenario) budget(l *line) error {
 // could place a unit. With keep, its place is kept from then on, until the unit is placed or
 // deleted, or preemption is not possible any more. With park, the unit is parked when preemption is
 // not possible.
-func (s *Scenario) preempt(d *datadriven.TestData) (string, error) {
-	unit, ok := s.state.Unit(s.unit(d.CmdArgs[0].Key))
+func (s *Scenario) preempt(l *line.Line) (string, error) {
+	after, keep, park := l.Number("after", 0), l.Has("keep"), l.Has("park")
+	unit, ok := s.state.Unit(s.unit(l.Name()))
 	if !ok {
 		return "nothing waits\n", nil
 	}
 	before := s.state.Dump()
 	plan, reasons := s.placer.Place(unit)
 	if plan != nil {
-		if d.HasArg("keep") {
+		if keep {
 			s.queue.Wake(s.state.Nominations.Delete(unit.Key))
 		}
 		return "no need: " + printPlan(plan), nil
 	}
-	after := 0
-	for _, arg := range d.CmdArgs {
-		if arg.Key != "after" {
-			continue
-		}
-		var err error
-		if after, err = strconv.Atoi(arg.Vals[0]); err != nil {
-			return "", err
-		}
-	}
-	made := s.placer.Preempt(unit, reasons, preempt.Input{Now: time.Unix(1_000_000+int64(s.made+after), 0)})
+	made := s.placer.Preempt(unit, reasons, preempt.Input{Now: time.Unix(1_000_000+int64(s.made)+after, 0)})
 	if after := s.state.Dump(); before != after {
 		return "", fmt.Errorf("the trial has left traces:\n%s\nwas:\n%s", after, before)
 	}
 	if made == nil {
-		if d.HasArg("keep") {
+		if keep {
 			s.queue.Wake(s.state.Nominations.Delete(unit.Key))
 		}
-		if d.HasArg("park") {
+		if park {
 			s.queue.ParkUntil(queue.EntryOf(unit), reasons.Topics(),
 				func(topic model.Topic) bool { return reasons.Helps(s.state, topic) })
 		}
 		return printReasons(reasons, true), nil
 	}
-	if d.HasArg("keep") {
+	if keep {
 		s.queue.Wake(s.state.Nominations.Put(made.Nomination(s.state)))
 	}
 	return printPreemption(made), nil

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/testkit/line"
 )
 
 // drawLines are changes of a small cluster, in the scenario language.
@@ -162,7 +163,7 @@ func (s *Scenario) failNode(name string) []string {
 	}
 	lines := []string{"delete node=" + name}
 	for _, pod := range podNames(info.Pods) {
-		if group := s.pods[key(pod)].one("group", ""); group != "" {
+		if group := s.pods[key(pod)].Text("group", ""); group != "" {
 			s.lost[group] = true
 		}
 		lines = append(lines, "delete pod="+pod)
@@ -196,15 +197,15 @@ func TestNothingIsForgotten(t *testing.T) {
 			"template one request=r:gpu\ntemplate two request=r:gpu:2\n" +
 			"template all request=r:gpu:all\ntemplate pair request=r:gpu request=s:gpu match=gpu/even\n" +
 			"template some request=r alt=r/pair:gpu:2 alt=r/net:net\ntemplate part request=r:gpu:1+capacity/memory=2\ntemplate watch request=r:gpu:1+admin"
-		if err := s.apply(setup); err != nil {
+		if err := line.Run(setup, s.verbs()); err != nil {
 			t.Fatal(err)
 		}
 		var log []string
 		for range rapid.IntRange(1, 15).Draw(t, "steps") {
 			lines := drawLines(t, s)
 			log = append(log, lines...)
-			for _, line := range lines {
-				if err := s.apply(line); err != nil {
+			for _, text := range lines {
+				if err := line.Run(text, s.verbs()); err != nil {
 					t.Fatalf("%v\n%s", err, strings.Join(log, "\n"))
 				}
 				s.checkProvided(t, log)

@@ -20,6 +20,7 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
 	"github.com/allot-dev/allot/internal/sched/queue"
+	"github.com/allot-dev/allot/internal/testkit/line"
 )
 
 // Scenario is the cluster of one file.
@@ -34,8 +35,8 @@ type Scenario struct {
 	templates map[string]*resource.ResourceClaimSpec
 	claims    map[model.Key]*resource.ResourceClaim // as in the API
 	slices    map[string]*resourcev1.ResourceSlice
-	pods      map[model.Key]*line // lines that were last put
-	groups    map[model.Key]*line
+	pods      map[model.Key]*line.Line // lines that were last put
+	groups    map[model.Key]*line.Line
 	draws     map[model.Key][]model.Draw // resources that pods use of their nodes
 	extended  map[model.Key]*corev1.PodExtendedResourceClaimStatus
 	uids      map[string]types.UID
@@ -51,8 +52,8 @@ func New() *Scenario {
 		templates: map[string]*resource.ResourceClaimSpec{},
 		claims:    map[model.Key]*resource.ResourceClaim{},
 		slices:    map[string]*resourcev1.ResourceSlice{},
-		pods:      map[model.Key]*line{},
-		groups:    map[model.Key]*line{},
+		pods:      map[model.Key]*line.Line{},
+		groups:    map[model.Key]*line.Line{},
 		draws:     map[model.Key][]model.Draw{},
 		extended:  map[model.Key]*corev1.PodExtendedResourceClaimStatus{},
 		uids:      map[string]types.UID{},
@@ -71,8 +72,8 @@ func Walk(t *testing.T, path string) {
 }
 
 // commands returns the handlers of directives.
-func (s *Scenario) commands() map[string]func(*datadriven.TestData) (string, error) {
-	return map[string]func(*datadriven.TestData) (string, error){
+func (s *Scenario) commands() map[string]func(*line.Line) (string, error) {
+	return map[string]func(*line.Line) (string, error){
 		"objects": s.objects,
 		"place":   s.place,
 		"run":     s.runQueue,
@@ -86,8 +87,8 @@ func (s *Scenario) commands() map[string]func(*datadriven.TestData) (string, err
 }
 
 // verbs returns the handlers of the input lines of objects.
-func (s *Scenario) verbs() map[string]func(*line) error {
-	return map[string]func(*line) error{
+func (s *Scenario) verbs() map[string]func(*line.Line) error {
+	return map[string]func(*line.Line) error{
 		"node":     s.node,
 		"class":    s.class,
 		"slice":    s.slice,
@@ -112,12 +113,16 @@ func (s *Scenario) verbs() map[string]func(*line) error {
 }
 
 func (s *Scenario) run(t *testing.T, d *datadriven.TestData) string {
-	command, ok := s.commands()[d.Cmd]
-	if !ok {
-		d.Fatalf(t, "no command %q", d.Cmd)
-	}
-	out, err := command(d)
+	l, err := line.Command(d)
 	if err != nil {
+		d.Fatalf(t, "%v", err)
+	}
+	command, ok := s.commands()[l.Verb]
+	if !ok {
+		d.Fatalf(t, "no command %q", l.Verb)
+	}
+	out, err := command(l)
+	if err = cmp.Or(err, l.Err()); err != nil {
 		out += fmt.Sprintf("error: %v\n", err)
 	}
 	if err := s.check(); err != nil {
@@ -229,34 +234,8 @@ func (s *Scenario) checkCapacity(view *model.PoolView, device int) error {
 	return nil
 }
 
-func (s *Scenario) objects(d *datadriven.TestData) (string, error) {
-	return "", s.apply(d.Input)
-}
-
-func (s *Scenario) apply(input string) error {
-	for text := range strings.SplitSeq(input, "\n") {
-		if text = strings.TrimSpace(text); text == "" {
-			continue
-		}
-		lines, err := expand(text)
-		if err != nil {
-			return err
-		}
-		for _, text := range lines {
-			l, err := parse(text)
-			if err != nil {
-				return err
-			}
-			verb, ok := s.verbs()[l.verb]
-			if !ok {
-				return fmt.Errorf("no verb %q", l.verb)
-			}
-			if err := verb(l); err != nil {
-				return fmt.Errorf("%s %s: %w", l.verb, l.name, err)
-			}
-		}
-	}
-	return nil
+func (s *Scenario) objects(l *line.Line) (string, error) {
+	return "", line.Run(l.Input, s.verbs())
 }
 
 // meta returns the metadata of an object. The same kind and name keep their UID until the object is

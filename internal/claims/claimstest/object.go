@@ -18,59 +18,26 @@ import (
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
 	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/testkit/line"
 )
 
-// line is one object. Its words are removed as they are parsed.
-type line struct {
-	kind, name string
-	values     map[string]string
-	err        error
-}
-
-func (l *line) take(key string) (string, bool) {
-	v, ok := l.values[key]
-	delete(l.values, key)
-	return v, ok
-}
-
-func (l *line) text(key string) string {
-	v, _ := l.take(key)
-	return v
-}
-
-func (l *line) flag(key string) bool {
-	_, ok := l.take(key)
-	return ok
-}
-
-func (l *line) list(key string) []string {
-	v, ok := l.take(key)
-	if !ok || v == "" {
-		return nil
-	}
-	return strings.Split(v, ",")
-}
-
-func (l *line) fail(format string, args ...any) {
-	if l.err == nil {
-		l.err = fmt.Errorf(format, args...)
-	}
-}
+// object is the line of an object: its verb is the kind.
+type object struct{ *line.Line }
 
 // pairs parses k:v,k:v in order.
-func (l *line) pairs(key string) [][2]string {
+func (l object) pairs(key string) [][2]string {
 	var out [][2]string
-	for _, item := range l.list(key) {
+	for _, item := range l.List(key) {
 		k, v, ok := strings.Cut(item, ":")
 		if !ok {
-			l.fail("%s: %q is not name:value", key, item)
+			l.Failf("%s: %q is not name:value", key, item)
 		}
 		out = append(out, [2]string{k, v})
 	}
 	return out
 }
 
-func (l *line) stringMap(key string) map[string]string {
+func (l object) stringMap(key string) map[string]string {
 	var out map[string]string
 	for _, p := range l.pairs(key) {
 		if out == nil {
@@ -82,26 +49,26 @@ func (l *line) stringMap(key string) map[string]string {
 }
 
 // time parses a time as a duration since the epoch.
-func (l *line) time(key, text string) metav1.Time {
+func (l object) time(key, text string) metav1.Time {
 	since, err := time.ParseDuration(text)
 	if err != nil {
-		l.fail("%s: %v", key, err)
+		l.Failf("%s: %v", key, err)
 	}
 	return metav1.NewTime(time.Unix(0, 0).Add(since))
 }
 
-func (l *line) meta() metav1.ObjectMeta {
-	m := metav1.ObjectMeta{Name: l.name, Namespace: "default", UID: types.UID(l.name + "-uid"), ResourceVersion: "1"}
-	if v, ok := l.take("uid"); ok {
+func (l object) meta() metav1.ObjectMeta {
+	m := metav1.ObjectMeta{Name: l.Name(), Namespace: "default", UID: types.UID(l.Name() + "-uid"), ResourceVersion: "1"}
+	if v := l.Text("uid", ""); v != "" {
 		m.UID = types.UID(v)
 	}
-	if v, ok := l.take("ns"); ok {
+	if v := l.Text("ns", ""); v != "" {
 		m.Namespace = v
 	}
-	if v, ok := l.take("created"); ok {
+	if v := l.Text("created", ""); v != "" {
 		m.CreationTimestamp = l.time("created", v)
 	}
-	if l.flag("deleting") {
+	if l.Has("deleting") {
 		m.DeletionTimestamp = ptr.To(metav1.NewTime(time.Unix(1000, 0)))
 	}
 	m.Labels, m.Annotations = l.stringMap("labels"), l.stringMap("annotations")
@@ -109,26 +76,26 @@ func (l *line) meta() metav1.ObjectMeta {
 }
 
 // source parses the part of an entry after the colon: kind/name.
-func (l *line) source(text string) (kind, name string) {
+func (l object) source(text string) (kind, name string) {
 	kind, name, ok := strings.Cut(text, "/")
 	if !ok {
-		l.fail("source %q is not kind/name", text)
+		l.Failf("source %q is not kind/name", text)
 	}
 	return kind, name
 }
 
-func (l *line) pod() *core.Pod {
+func (l object) pod() *core.Pod {
 	pod := &core.Pod{ObjectMeta: l.meta()}
-	pod.Finalizers = l.list("finalizers")
-	if l.flag("confirmed") { // the node has confirmed that the pod ended
+	pod.Finalizers = l.List("finalizers")
+	if l.Has("confirmed") { // the node has confirmed that the pod ended
 		pod.DeletionGracePeriodSeconds = ptr.To[int64](0)
 	}
-	if group, ok := l.take("group"); ok {
+	if group := l.Text("group", ""); group != "" {
 		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group}
 	}
-	pod.Spec.NodeName = l.text("node")
-	pod.Status.Phase = corev1.PodPhase(l.text("phase"))
-	for _, gate := range l.list("gates") {
+	pod.Spec.NodeName = l.Text("node", "")
+	pod.Status.Phase = corev1.PodPhase(l.Text("phase", ""))
+	for _, gate := range l.List("gates") {
 		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: gate})
 	}
 	for _, p := range l.pairs("claims") {
@@ -144,23 +111,23 @@ func (l *line) pod() *core.Pod {
 			entry.PodGroupResourceClaim = &name
 		case "none":
 		default:
-			l.fail("unknown source %q", kind)
+			l.Failf("unknown source %q", kind)
 		}
 		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, entry)
 	}
-	if v, ok := l.take("scheduled"); ok {
+	if v := l.Text("scheduled", ""); v != "" {
 		pod.Status.Conditions = []corev1.PodCondition{
 			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: l.time("scheduled", v)},
 		}
 	}
 	pod.Status.ResourceClaimStatuses = l.records()
-	if name, ok := l.take("extended"); ok {
+	if name := l.Text("extended", ""); name != "" {
 		pod.Status.ExtendedResourceClaimStatus = &corev1.PodExtendedResourceClaimStatus{ResourceClaimName: name}
 	}
 	return pod
 }
 
-func (l *line) records() []corev1.PodResourceClaimStatus {
+func (l object) records() []corev1.PodResourceClaimStatus {
 	var out []corev1.PodResourceClaimStatus
 	for _, p := range l.pairs("status") {
 		s := corev1.PodResourceClaimStatus{Name: p[0]}
@@ -172,20 +139,16 @@ func (l *line) records() []corev1.PodResourceClaimStatus {
 	return out
 }
 
-func (l *line) group() *scheduling.PodGroup {
+func (l object) group() *scheduling.PodGroup {
 	group := &scheduling.PodGroup{ObjectMeta: l.meta()}
-	group.Finalizers = l.list("finalizers")
-	if l.flag("protected") {
+	group.Finalizers = l.List("finalizers")
+	if l.Has("protected") {
 		group.Finalizers = append(group.Finalizers, scheduling.ProtectionFinalizer)
 	}
 	group.Spec.SchedulingPolicy.Basic = &schedulingv1beta1.BasicSchedulingPolicy{}
-	if v, ok := l.take("gang"); ok {
-		var n int32
-		if _, err := fmt.Sscan(v, &n); err != nil {
-			l.fail("gang: %v", err)
-		}
+	if l.Has("gang") {
 		group.Spec.SchedulingPolicy = schedulingv1beta1.PodGroupSchedulingPolicy{
-			Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: n},
+			Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: l.Int32("gang", 0)},
 		}
 	}
 	group.Spec.ParentCompositePodGroupName = l.parent()
@@ -194,7 +157,7 @@ func (l *line) group() *scheduling.PodGroup {
 	return group
 }
 
-func (l *line) tree() *v1alpha3.CompositePodGroup {
+func (l object) tree() *v1alpha3.CompositePodGroup {
 	tree := &v1alpha3.CompositePodGroup{ObjectMeta: l.meta()}
 	tree.Spec.SchedulingPolicy.Basic = &schedulingv1alpha3.CompositeBasicSchedulingPolicy{}
 	tree.Spec.ParentCompositePodGroupName = l.parent()
@@ -203,15 +166,15 @@ func (l *line) tree() *v1alpha3.CompositePodGroup {
 	return tree
 }
 
-func (l *line) parent() *string {
-	name, ok := l.take("parent")
-	if !ok {
+func (l object) parent() *string {
+	name := l.Text("parent", "")
+	if name == "" {
 		return nil
 	}
 	return &name
 }
 
-func (l *line) groupClaims() []scheduling.PodGroupResourceClaim {
+func (l object) groupClaims() []scheduling.PodGroupResourceClaim {
 	var out []scheduling.PodGroupResourceClaim
 	for _, p := range l.pairs("claims") {
 		entry := scheduling.PodGroupResourceClaim{PodGroupResourceClaim: schedulingv1beta1.PodGroupResourceClaim{Name: p[0]}}
@@ -223,14 +186,14 @@ func (l *line) groupClaims() []scheduling.PodGroupResourceClaim {
 		case "cluster":
 			entry.ClusterResourceClaimTemplateName = &name
 		default:
-			l.fail("unknown source %q", kind)
+			l.Failf("unknown source %q", kind)
 		}
 		out = append(out, entry)
 	}
 	return out
 }
 
-func (l *line) groupRecords() []schedulingv1beta1.PodGroupResourceClaimStatus {
+func (l object) groupRecords() []schedulingv1beta1.PodGroupResourceClaimStatus {
 	var out []schedulingv1beta1.PodGroupResourceClaimStatus
 	for _, s := range l.records() {
 		out = append(out, schedulingv1beta1.PodGroupResourceClaimStatus(s))
@@ -259,9 +222,9 @@ func Consumer(text string) resourcev1.ResourceClaimConsumerReference {
 	return ref
 }
 
-func (l *line) claim() *resource.ResourceClaim {
+func (l object) claim() *resource.ResourceClaim {
 	claim := &resource.ResourceClaim{ObjectMeta: l.meta()}
-	if v, ok := l.take("owner"); ok {
+	if v := l.Text("owner", ""); v != "" {
 		ref := Consumer(v)
 		owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: ref.Name, UID: ref.UID, Controller: ptr.To(true)}
 		switch ref.Resource {
@@ -272,28 +235,28 @@ func (l *line) claim() *resource.ResourceClaim {
 		}
 		claim.OwnerReferences = []metav1.OwnerReference{owner}
 	}
-	if v, ok := l.take("entry"); ok {
+	if v := l.Text("entry", ""); v != "" {
 		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, resourcev1.PodResourceClaimAnnotation, v)
 	}
-	if v, ok := l.take("reservedfor"); ok {
+	if v := l.Text("reservedfor", ""); v != "" {
 		claim.Spec.ReservedFor = ptr.To(Consumer(v))
 	}
-	if l.flag("allocated") {
+	if l.Has("allocated") {
 		claim.Status.Allocation = &resource.AllocationResult{}
 		claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{
 			{Request: "g", Driver: "gpu.example.com", Pool: "n1", Device: "gpu-0"},
 		}
-		if devices := l.list("devices"); devices != nil {
+		if devices := l.List("devices"); devices != nil {
 			claim.Status.Allocation.Devices.Results = l.results(devices)
 		}
-		if l.flag("anypod") {
+		if l.Has("anypod") {
 			claim.Status.Allocation.ReservedForAnyPod = ptr.To(true)
 		}
 	}
-	for _, ref := range l.list("reserved") {
+	for _, ref := range l.List("reserved") {
 		claim.Status.ReservedFor = append(claim.Status.ReservedFor, Consumer(ref))
 	}
-	if l.flag("finalizer") {
+	if l.Has("finalizer") {
 		claim.Finalizers = append(claim.Finalizers, resourcev1.Finalizer)
 	}
 	return claim
@@ -301,9 +264,9 @@ func (l *line) claim() *resource.ResourceClaim {
 
 // results returns allocated devices (name, or driver/pool/name), all with the tolerations in
 // key/effect/seconds.
-func (l *line) results(devices []string) []resourcev1.DeviceRequestAllocationResult {
+func (l object) results(devices []string) []resourcev1.DeviceRequestAllocationResult {
 	var tolerations []resourcev1.DeviceToleration
-	for _, text := range l.list("tolerates") {
+	for _, text := range l.List("tolerates") {
 		words := append(strings.Split(text, "/"), "", "")
 		t := resourcev1.DeviceToleration{
 			Key:      words[0],
@@ -313,7 +276,7 @@ func (l *line) results(devices []string) []resourcev1.DeviceRequestAllocationRes
 		if words[2] != "" {
 			t.TolerationSeconds = new(int64)
 			if _, err := fmt.Sscan(words[2], t.TolerationSeconds); err != nil {
-				l.fail("tolerates: %v", err)
+				l.Failf("tolerates: %v", err)
 			}
 		}
 		tolerations = append(tolerations, t)
@@ -335,7 +298,7 @@ func (l *line) results(devices []string) []resourcev1.DeviceRequestAllocationRes
 	return out
 }
 
-func (l *line) spec() resource.ResourceClaimSpec {
+func (l object) spec() resource.ResourceClaimSpec {
 	var spec resource.ResourceClaimSpec
 	spec.Devices.Requests = []resourcev1.DeviceRequest{
 		{Name: "g", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu.example.com"}},
@@ -343,14 +306,14 @@ func (l *line) spec() resource.ResourceClaimSpec {
 	return spec
 }
 
-func (l *line) template() *resource.ResourceClaimTemplate {
+func (l object) template() *resource.ResourceClaimTemplate {
 	t := &resource.ResourceClaimTemplate{ObjectMeta: l.meta()}
 	t.Spec.Labels, t.Spec.Annotations, t.Spec.Spec = t.Labels, t.Annotations, l.spec()
 	t.Labels, t.Annotations = nil, nil
 	return t
 }
 
-func (l *line) clusterTemplate() *resourcev1alpha3.ClusterResourceClaimTemplate {
+func (l object) clusterTemplate() *resourcev1alpha3.ClusterResourceClaimTemplate {
 	t := &resourcev1alpha3.ClusterResourceClaimTemplate{ObjectMeta: l.meta()}
 	t.Namespace = ""
 	t.Spec.Labels, t.Spec.Annotations, t.Spec.Spec = t.Labels, t.Annotations, l.spec()
