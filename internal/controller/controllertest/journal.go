@@ -24,12 +24,13 @@ type Journal struct {
 	// in the queue.
 	Gather time.Duration
 
-	// guards the fields below, and the server's objects that are written in parallel
-	Mu     sync.Mutex
-	Lines  []string
-	Refuse map[string]error // error by verb
-	Queued map[string]bool  // names
+	// AllEvents has normal events printed as well as warnings.
+	AllEvents bool
+	Lines     []string
 
+	// guards the other fields, and the server's objects, which are written in parallel
+	mu      sync.Mutex
+	queued  map[string]bool // names
 	version int
 }
 
@@ -37,7 +38,7 @@ type Journal struct {
 func NewJournal(gather time.Duration) *Journal {
 	return &Journal{
 		Now: testclock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)), Gather: gather,
-		Refuse: map[string]error{}, Queued: map[string]bool{}, version: 100,
+		queued: map[string]bool{}, version: 100,
 	}
 }
 
@@ -46,29 +47,30 @@ func (j *Journal) Say(format string, args ...any) {
 	j.Lines = append(j.Lines, fmt.Sprintf(format, args...))
 }
 
-// Stamp sets a new version, and a UID and creation time if they are missing, as a server does.
-func (j *Journal) Stamp(m *metav1.ObjectMeta) {
+// stamp sets a new version, and a UID and creation time if they are missing, as a server does.
+func (j *Journal) stamp(obj metav1.Object) {
 	j.version++
-	m.Namespace, m.ResourceVersion = "default", strconv.Itoa(j.version)
-	if m.UID == "" {
-		m.UID = types.UID(fmt.Sprintf("uid-%s-%d", m.Name, j.version))
+	obj.SetNamespace("default")
+	obj.SetResourceVersion(strconv.Itoa(j.version))
+	if obj.GetUID() == "" {
+		obj.SetUID(types.UID(fmt.Sprintf("uid-%s-%d", obj.GetName(), j.version)))
 	}
-	if m.CreationTimestamp.IsZero() {
-		m.CreationTimestamp = metav1.NewTime(j.Now.Now())
+	if created := obj.GetCreationTimestamp(); created.IsZero() {
+		obj.SetCreationTimestamp(metav1.NewTime(j.Now.Now()))
 	}
 }
 
-// Eventf records warnings.
+// Eventf implements reconciler.Recorder.
 func (j *Journal) Eventf(_ runtime.Object, eventtype, reason, format string, args ...any) {
-	j.Mu.Lock()
-	defer j.Mu.Unlock()
-	if eventtype == corev1.EventTypeWarning {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.AllEvents || eventtype == corev1.EventTypeWarning {
 		j.Say("event %s %s", reason, fmt.Sprintf(format, args...))
 	}
 }
 
 // Add enqueues a key.
-func (j *Journal) Add(key types.NamespacedName) { j.Queued[key.Name] = true }
+func (j *Journal) Add(key types.NamespacedName) { j.queued[key.Name] = true }
 
 // AddAfter enqueues a key with the delay Gather, and records any other delay.
 func (j *Journal) AddAfter(key types.NamespacedName, d time.Duration) {
@@ -83,13 +85,31 @@ func (j *Journal) AddAfter(key types.NamespacedName, d time.Duration) {
 func (j *Journal) Flush() string {
 	lines := j.Lines
 	j.Lines = nil
-	Sort(lines)
-	if len(j.Queued) > 0 {
-		lines = append(lines, "queue: "+strings.Join(slices.Sorted(maps.Keys(j.Queued)), " "))
-		clear(j.Queued)
+	sortParallel(lines)
+	if queued := j.takeQueue(); len(queued) > 0 {
+		lines = append(lines, "queue: "+strings.Join(slices.Sorted(maps.Keys(queued)), " "))
 	}
 	if len(lines) == 0 {
 		return "ok\n"
 	}
 	return strings.Join(lines, "\n") + "\n"
+}
+
+// takeQueue returns the queue, and empties it.
+func (j *Journal) takeQueue() map[string]bool {
+	queued := j.queued
+	j.queued = map[string]bool{}
+	return queued
+}
+
+// sortParallel sorts runs of lines about pods that were created or deleted concurrently.
+func sortParallel(lines []string) {
+	slices.SortStableFunc(lines, func(a, b string) int {
+		for _, parallel := range []string{"create pod ", "delete pod "} {
+			if strings.HasPrefix(a, parallel) && strings.HasPrefix(b, parallel) {
+				return strings.Compare(a, b)
+			}
+		}
+		return 0
+	})
 }

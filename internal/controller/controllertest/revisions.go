@@ -2,82 +2,70 @@ package controllertest
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/allot-dev/allot/internal/controller/history"
 )
 
-// Revisions is the ControllerRevisions of a server.
+// Revisions are the ControllerRevisions of a scenario.
 type Revisions struct {
-	Store[*appsv1.ControllerRevision]
-	Stamp func(*metav1.ObjectMeta)         // sets a new version
-	Say   func(format string, args ...any) // records writes
+	*Kind[*appsv1.ControllerRevision]
+
+	hashLabel string
+	images    map[string]string // of all templates, by the hash of their revision
 }
 
-func noRevision(name string) error {
-	return apierrors.NewNotFound(appsv1.Resource("controllerrevisions"), name)
+// NewRevisions adds revisions to the scenario. In the output, the image of a template stands for the
+// hash of its revision.
+func NewRevisions(s *Scenario, hashLabel string) *Revisions {
+	r := &Revisions{
+		Kind:      NewKind[*appsv1.ControllerRevision](s, "revision", appsv1.Resource("controllerrevisions")),
+		hashLabel: hashLabel, images: map[string]string{},
+	}
+	number := func(format string) func(_, revision *appsv1.ControllerRevision) string {
+		return func(_, revision *appsv1.ControllerRevision) string { return fmt.Sprintf(format, revision.Revision) }
+	}
+	r.Texts = map[string]func(_, _ *appsv1.ControllerRevision) string{
+		"create": number(" with number %d"), "update": number(": number %d"),
+		"list": func(_, revision *appsv1.ControllerRevision) string {
+			return fmt.Sprintf(" number=%d owners=%v", revision.Revision, Owners(revision))
+		},
+	}
+	r.Order = func(a, b *appsv1.ControllerRevision) int { return int(a.Revision - b.Revision) }
+	s.Readable = r.readable
+	return r
 }
 
-func (r Revisions) put(revision *appsv1.ControllerRevision) {
-	revision = revision.DeepCopy()
-	r.Stamp(&revision.ObjectMeta)
-	r.Store[revision.Name] = revision
+func (r *Revisions) readable(text string) string {
+	for _, revision := range r.Server {
+		if template, err := history.Template(revision); err == nil {
+			r.images[history.Hash(revision, r.hashLabel)] = template.Spec.Containers[0].Image
+		}
+	}
+	for hash, image := range r.images {
+		text = strings.ReplaceAll(text, hash, image)
+	}
+	return text
 }
 
-// CreateRevision adds a revision.
-func (r Revisions) CreateRevision(_ context.Context, revision *appsv1.ControllerRevision) error {
-	if _, taken := r.Store[revision.Name]; taken {
-		return apierrors.NewAlreadyExists(appsv1.Resource("controllerrevisions"), revision.Name)
+// Lose removes the revision whose template has the image from the server.
+func (r *Revisions) Lose(image string) {
+	r.readable("")
+	for name, revision := range r.Server {
+		if r.images[history.Hash(revision, r.hashLabel)] == image {
+			delete(r.Server, name)
+		}
 	}
-	r.put(revision)
-	r.Say("create revision %s with number %d", revision.Name, revision.Revision)
-	return nil
 }
 
-// UpdateRevision replaces a revision.
-func (r Revisions) UpdateRevision(_ context.Context, revision *appsv1.ControllerRevision) error {
-	live, ok := r.Store[revision.Name]
-	if !ok {
-		return noRevision(revision.Name)
-	}
-	if live.ResourceVersion != revision.ResourceVersion {
-		return apierrors.NewConflict(appsv1.Resource("controllerrevisions"), revision.Name, nil)
-	}
-	r.put(revision)
-	r.Say("update revision %s: number %d", revision.Name, revision.Revision)
-	return nil
-}
-
-// PatchRevision applies a strategic merge patch.
-func (r Revisions) PatchRevision(_ context.Context, revision *appsv1.ControllerRevision, patch []byte) error {
-	live, ok := r.Store[revision.Name]
-	if !ok {
-		return noRevision(revision.Name)
-	}
-	patched, err := Patched(live, patch)
-	if err != nil {
-		return err
-	}
-	r.put(patched)
-	r.Say("patch revision %s: owners %v", revision.Name, Owners(patched))
-	return nil
-}
-
-// DeleteRevision deletes a revision.
-func (r Revisions) DeleteRevision(_ context.Context, revision *appsv1.ControllerRevision) error {
-	if _, ok := r.Store[revision.Name]; !ok {
-		return noRevision(revision.Name)
-	}
-	delete(r.Store, revision.Name)
-	r.Say("delete revision %s", revision.Name)
-	return nil
-}
-
-// LiveRevision reads a revision.
-func (r Revisions) LiveRevision(_ context.Context, _, name string) (*appsv1.ControllerRevision, error) {
-	if revision, ok := r.Store[name]; ok {
-		return revision, nil
-	}
-	return nil, noRevision(name)
+// Take creates the revision that the parent would create for its template, under another owner.
+func (r *Revisions) Take(parent history.Parent) error {
+	parent.Owner = &metav1.ObjectMeta{Name: parent.Owner.GetName(), Namespace: "default", UID: "another"}
+	_, err := history.Ensure(context.Background(), r, parent, nil)
+	r.s.Lines = nil
+	return err
 }

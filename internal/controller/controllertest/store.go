@@ -3,8 +3,13 @@ package controllertest
 import (
 	"encoding/json"
 	"maps"
+	"net/http"
+	"reflect"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
@@ -61,16 +66,35 @@ func (s Store[T]) Follow(server Store[T], onChange func(before, after T)) {
 	}
 }
 
-// Patched returns obj after a strategic merge patch, as a server applies it.
-func Patched[T any](obj *T, patch []byte) (*T, error) {
+// Applied returns obj after a strategic merge patch, as a server applies it.
+func Applied[T Object](obj T, patch []byte) (T, error) {
+	patched := reflect.New(reflect.TypeOf(obj).Elem()).Interface().(T)
 	before, err := json.Marshal(obj)
 	if err != nil {
-		return nil, err
+		return patched, err
 	}
-	after, err := strategicpatch.StrategicMergePatch(before, patch, new(T))
+	after, err := strategicpatch.StrategicMergePatch(before, patch, patched)
 	if err != nil {
-		return nil, err
+		return patched, err
 	}
-	patched := new(T)
 	return patched, json.Unmarshal(after, patched)
+}
+
+// Owners returns the names of an object's owners.
+func Owners(obj metav1.Object) []string {
+	var names []string
+	for _, ref := range obj.GetOwnerReferences() {
+		names = append(names, ref.Name)
+	}
+	return names
+}
+
+// terminating is the cause of a refusal in a namespace that is being terminated.
+var terminating = metav1.StatusCause{Type: corev1.NamespaceTerminatingCause}
+
+// Refusal returns the error of a request that the server did not carry out.
+func Refusal(message string) *apierrors.StatusError {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: message,
+	}}
 }

@@ -17,35 +17,25 @@ import (
 
 	batch "github.com/allot-dev/allot/api/batch/v1"
 	"github.com/allot-dev/allot/internal/controller/expectations"
+	"github.com/allot-dev/allot/internal/controller/objects"
 	"github.com/allot-dev/allot/internal/controller/ownership"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/controller/workload"
 )
 
-// cronJobCache is the cache of CronJobs.
-type cronJobCache interface {
-	Get(namespace, name string) (*batch.CronJob, bool)
-}
-
-// cronJobServer reads CronJobs from the API and writes their status.
-type cronJobServer interface {
-	LiveCronJob(ctx context.Context, namespace, name string) (*batch.CronJob, error)
-	UpdateCronJobStatus(ctx context.Context, c *batch.CronJob) (*batch.CronJob, error)
-}
-
 // jobServer reads Jobs from the API and writes them.
 type jobServer interface {
-	LiveJob(ctx context.Context, namespace, name string) (*batch.Job, error)
-	CreateJob(ctx context.Context, job *batch.Job) (*batch.Job, error)
-	// DeleteJob deletes the Job with this UID and its pods.
-	DeleteJob(ctx context.Context, namespace, name string, uid types.UID) error
+	objects.Reader[*batch.Job]
+	objects.Creator[*batch.Job]
+	// DeleteAll deletes the Job with this UID and its pods.
+	DeleteAll(ctx context.Context, job corev1.ObjectReference) error
 }
 
 // Controller reconciles all CronJobs.
 type Controller struct {
-	cronJobs cronJobCache
-	jobs     ownership.Cache[*batch.Job]
-	server   cronJobServer
+	cronJobs objects.Getter[*batch.CronJob]
+	jobs     objects.Index[*batch.Job]
+	server   objects.Owner[*batch.CronJob]
 	writeJob jobServer
 	events   reconciler.Recorder
 	clock    clock.PassiveClock
@@ -102,7 +92,7 @@ func (c *Controller) gather(ctx context.Context, cached *batch.CronJob) (Gathere
 	g := Gathered{CronJob: cached, Jobs: jobs, Missing: map[types.UID]bool{}, Now: c.clock.Now()}
 	if slices.ContainsFunc(jobs, func(job *batch.Job) bool { return isUnknown(cached, job) }) {
 		// The cache of Jobs may be ahead of that of CronJobs.
-		live, err := c.server.LiveCronJob(ctx, cached.Namespace, cached.Name)
+		live, err := c.server.Live(ctx, cached.Namespace, cached.Name)
 		if apierrors.IsNotFound(err) || err == nil && live.UID != cached.UID {
 			return Gathered{}, nil
 		}
@@ -115,7 +105,7 @@ func (c *Controller) gather(ctx context.Context, cached *batch.CronJob) (Gathere
 		if slices.ContainsFunc(jobs, func(job *batch.Job) bool { return job.UID == ref.UID }) {
 			continue
 		}
-		live, err := c.writeJob.LiveJob(ctx, ref.Namespace, ref.Name)
+		live, err := c.writeJob.Live(ctx, ref.Namespace, ref.Name)
 		if err != nil && !apierrors.IsNotFound(err) {
 			return Gathered{}, fmt.Errorf("job %s: %w", ref.Name, err)
 		}
@@ -154,7 +144,7 @@ func (c *Controller) carryOut(ctx context.Context, cronJob *batch.CronJob, plan 
 }
 
 func (c *Controller) delete(ctx context.Context, cronJob *batch.CronJob, job corev1.ObjectReference) error {
-	switch err := c.writeJob.DeleteJob(ctx, job.Namespace, job.Name, job.UID); {
+	switch err := c.writeJob.DeleteAll(ctx, job); {
 	case apierrors.IsNotFound(err) || apierrors.IsConflict(err): // it is another Job by now
 		return nil
 	case err != nil:
@@ -168,7 +158,7 @@ func (c *Controller) delete(ctx context.Context, cronJob *batch.CronJob, job cor
 // create creates a Job, or returns the Job that an earlier pass created without recording it in the
 // status. It returns nil if the name is taken by a Job of something else.
 func (c *Controller) create(ctx context.Context, cronJob *batch.CronJob, job *batch.Job) (*batch.Job, error) {
-	created, err := c.writeJob.CreateJob(ctx, job)
+	created, err := c.writeJob.Create(ctx, job)
 	switch {
 	case err == nil:
 		c.events.Eventf(cronJob, corev1.EventTypeNormal, "SuccessfulCreate", "Created job %v", created.Name)
@@ -176,7 +166,7 @@ func (c *Controller) create(ctx context.Context, cronJob *batch.CronJob, job *ba
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return nil, err
 	case apierrors.IsAlreadyExists(err):
-		live, err := c.writeJob.LiveJob(ctx, job.Namespace, job.Name)
+		live, err := c.writeJob.Live(ctx, job.Namespace, job.Name)
 		if err != nil {
 			return nil, fmt.Errorf("job %s exists, but: %w", job.Name, err)
 		}
@@ -195,7 +185,7 @@ func (c *Controller) writeStatus(ctx context.Context, cronJob *batch.CronJob, st
 	}
 	updated := *cronJob // other fields of the cached object are shared and only read
 	updated.Status = status
-	written, err := c.server.UpdateCronJobStatus(ctx, &updated)
+	written, err := c.server.UpdateStatus(ctx, &updated)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

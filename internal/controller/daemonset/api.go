@@ -1,19 +1,15 @@
 package daemonset
 
 import (
-	"context"
 	"errors"
 
 	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 
-	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/client"
-	"github.com/allot-dev/allot/internal/controller/history"
+	"github.com/allot-dev/allot/internal/controller/objects"
 	"github.com/allot-dev/allot/internal/controller/ownership"
-	"github.com/allot-dev/allot/internal/controller/podserver"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/controller/workload"
 )
@@ -28,12 +24,11 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 	); err != nil {
 		return nil, err
 	}
-	api := server{set}
 	clock := clock.RealClock{}
 	c := &Controller{
-		sets: sets, nodes: nodes, pods: workload.NewPods(pods, podserver.New(set), events, clock).Follow(pods.Reached),
+		sets: sets, nodes: nodes, pods: workload.NewPods(pods, objects.On(set.Pods), events, clock).Follow(pods.Reached),
 		revisions: revisions,
-		writeSet:  api, writeRevision: history.NewServer(set),
+		setServer: objects.On(set.DaemonSets), revisionServer: objects.On(set.ControllerRevisions),
 		events: events, clock: clock, backoff: newBackoff(),
 	}
 	runner := reconciler.New("daemonset", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})
@@ -42,16 +37,4 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 	nodes.OnChange(c.onNode)
 	pods.OnChange(c.onPod)
 	return c, nil
-}
-
-// server implements the writers with a client.Set.
-type server struct{ set *client.Set }
-
-func (s server) LiveDaemonSet(ctx context.Context, namespace, name string) (*apps.DaemonSet, error) {
-	return s.set.DaemonSets(namespace).Get(ctx, name, metav1.GetOptions{})
-}
-
-func (s server) UpdateDaemonSetStatus(ctx context.Context, set *apps.DaemonSet) error {
-	_, err := s.set.DaemonSets(set.Namespace).UpdateStatus(ctx, set, metav1.UpdateOptions{})
-	return err
 }

@@ -22,10 +22,10 @@ func TestPodsLeftForALaterPassAreNotInBackOff(t *testing.T) {
 		pod.Name, pod.Spec.NodeName, pod.Status.Phase = fmt.Sprint("p", i), fmt.Sprint("n", i), corev1.PodFailed
 		plan.Ended, plan.Delete = append(plan.Ended, pod), append(plan.Delete, pod)
 	}
-	if err := w.act(t.Context(), set, plan, "hash"); err != nil {
+	if err := w.c.act(t.Context(), set, plan, "hash"); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(w.backoff.left(set, w.Now.Now())); n != burst {
+	if n := len(w.c.backoff.left(set, w.Now.Now())); n != burst {
 		t.Errorf("%d nodes are in back-off, want %d", n, burst)
 	}
 }

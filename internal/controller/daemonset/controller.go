@@ -16,6 +16,7 @@ import (
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/controller/history"
+	"github.com/allot-dev/allot/internal/controller/objects"
 	"github.com/allot-dev/allot/internal/controller/ownership"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/controller/workload"
@@ -31,38 +32,20 @@ const (
 
 // setCache is the cache of DaemonSets.
 type setCache interface {
-	Get(namespace, name string) (*apps.DaemonSet, bool)
-	InNamespace(namespace string) []*apps.DaemonSet
-	List() []*apps.DaemonSet
-}
-
-// nodeCache is the cache of nodes.
-type nodeCache interface {
-	List() []*corev1.Node
-}
-
-// setWriter reads DaemonSets from the API and writes their status.
-type setWriter interface {
-	LiveDaemonSet(ctx context.Context, namespace, name string) (*apps.DaemonSet, error)
-	UpdateDaemonSetStatus(ctx context.Context, set *apps.DaemonSet) error
-}
-
-// revisionWriter writes revisions.
-type revisionWriter interface {
-	history.Writer
-	history.Deleter
-	PatchRevision(ctx context.Context, revision *appsv1.ControllerRevision, strategicMerge []byte) error
+	objects.Getter[*apps.DaemonSet]
+	objects.Namespaced[*apps.DaemonSet]
+	objects.Lister[*apps.DaemonSet]
 }
 
 // Controller reconciles all DaemonSets.
 type Controller struct {
 	sets      setCache
-	nodes     nodeCache
+	nodes     objects.Lister[*corev1.Node]
 	pods      *workload.Pods
-	revisions ownership.Cache[*appsv1.ControllerRevision]
+	revisions objects.Index[*appsv1.ControllerRevision]
 
-	writeSet      setWriter
-	writeRevision revisionWriter
+	setServer      objects.Owner[*apps.DaemonSet]
+	revisionServer history.Server
 
 	events  reconciler.Recorder
 	clock   clock.PassiveClock
@@ -131,7 +114,7 @@ func (c *Controller) claimPods(
 	ctx context.Context, set *apps.DaemonSet, selector labels.Selector,
 ) ([]*core.Pod, error) {
 	claimer := ownership.Claimer[*apps.DaemonSet, *core.Pod]{
-		Kind: kind, Cache: c.pods, Live: c.writeSet.LiveDaemonSet, Patch: c.pods.Patch,
+		Kind: kind, Cache: c.pods, Live: c.setServer.Live, Patch: c.pods.Patch,
 	}
 	claimed, err := claimer.Claim(ctx, set, selector)
 	if err != nil {
@@ -144,7 +127,7 @@ func (c *Controller) claimRevisions(
 	ctx context.Context, set *apps.DaemonSet, selector labels.Selector,
 ) ([]*appsv1.ControllerRevision, error) {
 	claimer := ownership.Claimer[*apps.DaemonSet, *appsv1.ControllerRevision]{
-		Kind: kind, Cache: c.revisions, Live: c.writeSet.LiveDaemonSet, Patch: c.writeRevision.PatchRevision,
+		Kind: kind, Cache: c.revisions, Live: c.setServer.Live, Patch: c.revisionServer.Patch,
 	}
 	claimed, err := claimer.Claim(ctx, set, selector)
 	if err != nil {
@@ -163,7 +146,7 @@ func (c *Controller) gather(
 	if set.Status.CollisionCount != nil {
 		parent.Collisions = *set.Status.CollisionCount
 	}
-	current, err := history.Ensure(ctx, c.writeRevision, parent, revisions)
+	current, err := history.Ensure(ctx, c.revisionServer, parent, revisions)
 	if err != nil {
 		return Gathered{}, err
 	}

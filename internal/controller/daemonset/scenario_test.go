@@ -1,102 +1,130 @@
 package daemonset
 
 import (
-	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/cockroachdb/datadriven"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/controller/controllertest"
+	"github.com/allot-dev/allot/internal/controller/history"
+	"github.com/allot-dev/allot/internal/controller/workload"
+	"github.com/allot-dev/allot/internal/testkit/line"
 )
 
-// TestScenarios runs the files in testdata. The set is always "agent". Verbs:
+// TestScenarios runs the files in testdata, with the verbs of controllertest and those below. The set
+// is always "agent".
 //
-//	node name=(n1 …) [zone=] [taint=key:Effect] [heartbeat] [gone]   changes, adds or removes nodes
+//	node NAME… [zone=] [taint=key:Effect] [heartbeat]   changes or adds nodes
 //	set image= [zone=] [host-network] [tolerate=key] [unavailable=] [surge=] [on-delete] [min-ready=] [history=]
-//	    [deleting] [lag]
-//	pod name= [node=] [image=] [app=] [owner=none|other] [phase=] [ready] [unready] [deleting] [age=]   changes or adds a pod
-//	gone pod=|revision=
-//	take image=                      another owner has the name of the revision of an image
-//	refuse verb=create|delete [with=]
-//	lose [verb=(create,delete)]          such requests are made, and their responses are lost
-//	run [not=(pod …)]                what scheduler and kubelets do: pods are bound, start and are ready, but for some; those
-//	                                 being deleted go
-//	step [lag]                       one reconcile, with what it writes
-//	roll [not=(pod …)]               steps and runs until nothing happens; prints no status but the last
-//	advance by=
-//	pods, revisions                  print the server's objects
-//
-// With "lag" the cache does not see the change yet.
+//	    [deleting]
+//	take image=   another owner has the name of the revision of an image
 func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		w := newWorld()
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			handler, ok := handlers[d.Cmd]
-			if !ok {
-				d.Fatalf(t, "no verb %q", d.Cmd)
-			}
-			handler(t, w, d)
-			if !d.HasArg("lag") {
-				w.sync()
-			}
-			if d.Cmd == "step" || d.Cmd == "roll" {
-				clear(w.Queued) // by its own writes
-			}
-			return w.flush()
-		})
-	})
+	controllertest.Walk(t, "testdata", func() *controllertest.Scenario { return newWorld().Scenario })
 }
 
-var handlers = map[string]func(*testing.T, *world, *datadriven.TestData){
-	"node": doNode, "set": doSet, "pod": doPod, "gone": doGone, "take": doTake, "refuse": doRefuse, "lose": doLose,
-	"run": doRun, "step": doStep,
-	"roll": doRoll, "advance": doAdvance, "pods": doPods, "revisions": doRevisions,
+// world is the objects of a scenario, and its controller.
+type world struct {
+	*controllertest.Scenario
+	c         *Controller
+	sets      *controllertest.Kind[*apps.DaemonSet]
+	nodes     *controllertest.Kind[*corev1.Node]
+	revisions *controllertest.Revisions
+	pods      *controllertest.Pods
+	made      map[string]int // pods, by node
 }
 
-func doNode(t *testing.T, w *world, d *datadriven.TestData) {
-	var zone, taint string
-	d.MaybeScanArgs(t, "zone", &zone)
-	d.MaybeScanArgs(t, "taint", &taint)
-	for _, name := range words(d, "name") {
-		if d.HasArg("gone") {
-			delete(w.server.nodes, name)
-			continue
-		}
+func newWorld() *world {
+	s := controllertest.New("agent", gatherWindow)
+	w := &world{
+		Scenario:  s,
+		sets:      controllertest.NewKind[*apps.DaemonSet](s, "set", appsv1.Resource("daemonsets")),
+		nodes:     controllertest.NewKind[*corev1.Node](s, "node", corev1.Resource("nodes")),
+		revisions: controllertest.NewRevisions(s, hashLabel),
+		pods:      controllertest.NewPods(s),
+		made:      map[string]int{},
+	}
+	w.c = &Controller{
+		sets: w.sets.Cache, nodes: w.nodes.Cache, revisions: w.revisions.Cache,
+		pods:      workload.NewPods(w.pods.Cache, w.pods, w, w.Now),
+		setServer: w.sets, revisionServer: w.revisions, events: w, clock: w.Now, queue: w, backoff: newBackoff(),
+	}
+	s.Reconcile = w.c.Reconcile
+	s.Objects["node"], s.Objects["set"], s.Commands["take"] = w.putNodes, w.putSet, w.take
+	w.sets.OnChange, w.nodes.OnChange, w.pods.OnChange = w.c.onSet, w.c.onNode, w.c.onPod
+	w.sets.Texts = map[string]func(_, _ *apps.DaemonSet) string{"status": statusText}
+	w.pods.Texts = map[string]func(_, _ *core.Pod) string{
+		"create": func(_, pod *core.Pod) string { return " at " + pod.Labels[hashLabel] },
+		"list":   podText,
+	}
+	w.pods.Name = w.podName
+	w.pods.Graceful = func(*core.Pod) bool { return true }
+	w.pods.New.Labels, w.pods.New.Status.Phase = map[string]string{"app": "agent"}, corev1.PodPending
+	w.pods.Owner = func(name string) metav1.OwnerReference {
+		return *metav1.NewControllerRef(&metav1.ObjectMeta{Name: name, UID: "other"}, kind)
+	}
+	w.pods.Node = func(pod *core.Pod) (string, bool) {
+		name, _ := nodeOf(pod)
+		return name, w.nodes.Server[name] != nil
+	}
+	w.Status = func() string { return "status agent" + statusText(nil, w.sets.Server["agent"]) }
+	return w
+}
+
+// podName names pods after their node, so that scenarios are readable: agent-n1-1.
+func (w *world) podName(pod *core.Pod) string {
+	node, _ := nodeOf(pod)
+	w.made[node]++
+	return fmt.Sprintf("%s%s-%d", pod.GenerateName, node, w.made[node])
+}
+
+func statusText(_, set *apps.DaemonSet) string {
+	s := set.Status
+	text := fmt.Sprintf(
+		": desired=%d current=%d misscheduled=%d ready=%d updated=%d available=%d unavailable=%d generation=%d",
+		s.DesiredNumberScheduled, s.CurrentNumberScheduled, s.NumberMisscheduled, s.NumberReady,
+		s.UpdatedNumberScheduled, s.NumberAvailable, s.NumberUnavailable, s.ObservedGeneration)
+	if s.CollisionCount != nil {
+		text += fmt.Sprintf(" collisions=%d", *s.CollisionCount)
+	}
+	return text
+}
+
+func podText(_, pod *core.Pod) string {
+	text := fmt.Sprintf(" node=%s labels=%v owners=%v", pod.Spec.NodeName, pod.Labels, controllertest.Owners(pod))
+	if affinity := pod.Spec.Affinity; affinity != nil {
+		text += fmt.Sprintf("\n  fields %v",
+			affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields)
+	}
+	for _, toleration := range pod.Spec.Tolerations {
+		text += fmt.Sprintf("\n  tolerates %s:%s", toleration.Key, toleration.Effect)
+	}
+	return text
+}
+
+func (w *world) putNodes(l *line.Line) {
+	zone, heartbeat := l.Text("zone", ""), l.Has("heartbeat")
+	key, effect, tainted := strings.Cut(l.Text("taint", ""), ":")
+	for _, name := range l.Names() {
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		if live, ok := w.server.nodes[name]; ok && d.HasArg("heartbeat") {
-			node = live.DeepCopy()
+		if heartbeat {
+			node = w.nodes.Edit(name, func() *corev1.Node { return node })
 		}
 		if zone != "" {
 			node.Labels = map[string]string{"zone": zone}
 		}
-		if key, effect, ok := strings.Cut(taint, ":"); ok {
+		if tainted {
 			node.Spec.Taints = []corev1.Taint{{Key: key, Effect: corev1.TaintEffect(effect)}}
 		}
-		w.Stamp(&node.ObjectMeta)
-		w.server.nodes[name] = node
+		w.nodes.Put(node)
 	}
-}
-
-func words(d *datadriven.TestData, arg string) []string {
-	var all []string
-	if a, ok := d.Arg(arg); ok {
-		for _, value := range a.Vals {
-			all = append(all, strings.Fields(value)...)
-		}
-	}
-	return all
 }
 
 func template(image string) core.PodTemplateSpec {
@@ -106,53 +134,39 @@ func template(image string) core.PodTemplateSpec {
 	}
 }
 
-func doSet(t *testing.T, w *world, d *datadriven.TestData) {
-	var minReady, history int
-	var image, zone, tolerate string
-	d.ScanArgs(t, "image", &image)
-	for arg, into := range map[string]any{"min-ready": &minReady, "history": &history, "zone": &zone,
-		"tolerate": &tolerate} {
-		d.MaybeScanArgs(t, arg, into)
-	}
-	set := &apps.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: "agent"}}
-	if live, ok := w.server.sets["agent"]; ok {
-		set = live.DeepCopy()
-	}
-	h := int32(history)
+func (w *world) putSet(l *line.Line) {
+	set := w.sets.Edit("agent", func() *apps.DaemonSet { return &apps.DaemonSet{} })
 	set.Generation++
 	set.Spec = apps.DaemonSetSpec{
 		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "agent"}},
-		Template: template(image), MinReadySeconds: int32(minReady), UpdateStrategy: strategy(t, d),
+		Template: template(l.Text("image", "")), MinReadySeconds: l.Int32("min-ready", 0), UpdateStrategy: strategy(l),
 	}
 	spec := &set.Spec.Template.Spec
-	spec.HostNetwork = d.HasArg("host-network")
-	if zone != "" {
+	spec.HostNetwork = l.Has("host-network")
+	if zone := l.Text("zone", ""); zone != "" {
 		spec.NodeSelector = map[string]string{"zone": zone}
 	}
-	if tolerate != "" {
-		spec.Tolerations = []corev1.Toleration{{Key: tolerate, Operator: corev1.TolerationOpExists}}
+	if key := l.Text("tolerate", ""); key != "" {
+		spec.Tolerations = []corev1.Toleration{{Key: key, Operator: corev1.TolerationOpExists}}
 	}
-	if d.HasArg("history") {
-		set.Spec.RevisionHistoryLimit = &h
+	if l.Has("history") {
+		set.Spec.RevisionHistoryLimit = ptr.To(l.Int32("history", 0))
 	}
-	if d.HasArg("deleting") {
-		now := metav1.NewTime(w.Now.Now())
-		set.DeletionTimestamp = &now
+	if l.Has("deleting") {
+		set = controllertest.Deleted(set, w.Now.Now())
 	}
-	w.Stamp(&set.ObjectMeta)
-	w.server.sets["agent"] = set
+	w.sets.Put(set)
 }
 
-func strategy(t *testing.T, d *datadriven.TestData) appsv1.DaemonSetUpdateStrategy {
-	if d.HasArg("on-delete") {
+func strategy(l *line.Line) appsv1.DaemonSetUpdateStrategy {
+	if l.Has("on-delete") {
 		return appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType}
 	}
-	unavailable, surge := "", ""
-	d.MaybeScanArgs(t, "unavailable", &unavailable)
-	d.MaybeScanArgs(t, "surge", &surge)
 	return appsv1.DaemonSetUpdateStrategy{
-		Type:          appsv1.RollingUpdateDaemonSetStrategyType,
-		RollingUpdate: &appsv1.RollingUpdateDaemonSet{MaxUnavailable: amount(unavailable), MaxSurge: amount(surge)},
+		Type: appsv1.RollingUpdateDaemonSetStrategyType,
+		RollingUpdate: &appsv1.RollingUpdateDaemonSet{
+			MaxUnavailable: amount(l.Text("unavailable", "")), MaxSurge: amount(l.Text("surge", "")),
+		},
 	}
 }
 
@@ -160,159 +174,14 @@ func amount(text string) *intstr.IntOrString {
 	if text == "" {
 		return nil
 	}
-	v := intstr.Parse(text)
-	return &v
+	return ptr.To(intstr.Parse(text))
 }
 
-func doPod(t *testing.T, w *world, d *datadriven.TestData) {
-	var name, node, app, owner, phase, age string
-	d.ScanArgs(t, "name", &name)
-	for arg, into := range map[string]any{"node": &node, "app": &app, "owner": &owner, "phase": &phase, "age": &age} {
-		d.MaybeScanArgs(t, arg, into)
-	}
-	pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "agent"}}}
-	pod.Status.Phase = corev1.PodPending
-	if live, ok := w.server.pods[name]; ok {
-		pod = live.DeepCopy()
-	}
-	if node != "" {
-		pod.Spec.NodeName = node
-	}
-	if app != "" {
-		pod.Labels["app"] = app
-	}
-	if phase != "" {
-		pod.Status.Phase = corev1.PodPhase(phase)
-	}
-	if age != "" {
-		pod.CreationTimestamp = metav1.NewTime(w.Now.Now().Add(-controllertest.Duration(t, age)))
-	}
-	switch owner {
-	case "none":
-		pod.OwnerReferences = nil
-	case "other":
-		pod.OwnerReferences = []metav1.OwnerReference{
-			*metav1.NewControllerRef(&metav1.ObjectMeta{Name: "other", UID: "other"}, kind),
-		}
-	}
-	if d.HasArg("ready") {
-		controllertest.MakeReady(pod, w.Now.Now())
-	}
-	if d.HasArg("unready") {
-		pod.Status.Conditions = nil
-	}
-	if d.HasArg("deleting") {
-		now := metav1.NewTime(w.Now.Now())
-		pod.DeletionTimestamp = &now
-	}
-	w.Stamp(&pod.ObjectMeta)
-	w.server.pods[name] = pod
-}
-
-func doGone(t *testing.T, w *world, d *datadriven.TestData) {
-	var pod string
-	d.ScanArgs(t, "pod", &pod)
-	delete(w.server.pods, pod)
-}
-
-func doTake(t *testing.T, w *world, d *datadriven.TestData) {
-	var image string
-	d.ScanArgs(t, "image", &image)
-	// The name that the revision of the image will get is found by making it.
-	other := newWorld()
-	set := w.server.sets["agent"].DeepCopy()
-	set.Spec.Template = template(image)
-	if _, err := other.gather(context.Background(), set, nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	for _, revision := range other.server.revisions {
-		revision.OwnerReferences[0].UID = "another"
-		w.server.revisions[revision.Name] = revision
-	}
-}
-
-func doRefuse(t *testing.T, w *world, d *datadriven.TestData) { w.DoRefuse(t, d) }
-
-func doLose(_ *testing.T, w *world, d *datadriven.TestData) {
-	w.wire.Lose(d)
-}
-
-func doAdvance(t *testing.T, w *world, d *datadriven.TestData) { w.DoAdvance(t, d) }
-
-func doRun(_ *testing.T, w *world, d *datadriven.TestData) { w.runPods(words(d, "not")) }
-
-func (w *world) runPods(not []string) (moved bool) {
-	for _, name := range slices.Sorted(maps.Keys(w.server.pods)) {
-		pod := w.server.pods[name]
-		node, _ := nodeOf(pod)
-		switch {
-		case pod.DeletionTimestamp != nil:
-			delete(w.server.pods, name)
-			moved = true
-		case slices.Contains(not, name) && pod.Spec.NodeName != "":
-		case pod.Status.Phase == corev1.PodPending && w.server.nodes[node] != nil:
-			pod = pod.DeepCopy()
-			pod.Spec.NodeName = node
-			if !slices.Contains(not, name) {
-				controllertest.MakeReady(pod, w.Now.Now())
-			}
-			w.Stamp(&pod.ObjectMeta)
-			w.server.pods[name] = pod
-			moved = true
-		}
-	}
-	return moved
-}
-
-func (w *world) step() {
-	if err := w.Reconcile(context.Background(), types.NamespacedName{Namespace: "default", Name: "agent"}); err != nil {
-		w.Say("error: %v", err)
-	}
-}
-
-func doStep(_ *testing.T, w *world, _ *datadriven.TestData) { w.step() }
-
-func doRoll(_ *testing.T, w *world, d *datadriven.TestData) {
-	var all []string
-	for range 100 {
-		w.step()
-		quiet := len(w.Lines) == 0
-		for line := range strings.SplitSeq(strings.TrimSuffix(w.flush(), "\n"), "\n") {
-			if line != "ok" && !strings.HasPrefix(line, "queue") && !strings.HasPrefix(line, "status") &&
-				!strings.HasPrefix(line, "again") {
-				all = append(all, line)
-			}
-		}
-		w.sync()
-		if moved := w.runPods(words(d, "not")); quiet && !moved {
-			w.Lines = []string{strings.Join(append(all, describe(w.server.sets["agent"])), "\n")} // in the order of the steps
-			return
-		}
-		w.sync()
-		w.Now.Step(time.Second)
-	}
-	w.Lines = append(all, "no end")
-}
-
-func doPods(_ *testing.T, w *world, _ *datadriven.TestData) {
-	for _, pod := range w.server.pods.List() {
-		line := fmt.Sprintf("%s node=%s labels=%v owners=%v", pod.Name, pod.Spec.NodeName, pod.Labels,
-			controllertest.Owners(pod))
-		if affinity := pod.Spec.Affinity; affinity != nil {
-			line += fmt.Sprintf("\n  fields %v",
-				affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields)
-		}
-		for _, toleration := range pod.Spec.Tolerations {
-			line += fmt.Sprintf("\n  tolerates %s:%s", toleration.Key, toleration.Effect)
-		}
-		w.Say("%s", line)
-	}
-}
-
-func doRevisions(_ *testing.T, w *world, _ *datadriven.TestData) {
-	revisions := w.server.revisions.List()
-	slices.SortFunc(revisions, func(a, b *appsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
-	for _, r := range revisions {
-		w.Say("%d %s owners=%v", r.Revision, r.Name, controllertest.Owners(r))
+func (w *world) take(l *line.Line) {
+	image := template(l.Text("image", ""))
+	if err := w.revisions.Take(history.Parent{
+		Owner: w.sets.Server["agent"], Kind: kind, Template: &image, HashLabel: hashLabel,
+	}); err != nil {
+		l.Failf("%w", err)
 	}
 }

@@ -56,7 +56,7 @@ func (c *Controller) writeStatus(ctx context.Context, set *apps.DaemonSet, statu
 	}
 	updated := *set // other fields of the cached object are shared and only read
 	updated.Status = status
-	if err := c.writeSet.UpdateDaemonSetStatus(ctx, &updated); err != nil && !apierrors.IsNotFound(err) {
+	if _, err := c.setServer.UpdateStatus(ctx, &updated); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("status: %w", err)
 	}
 	return nil
@@ -69,5 +69,5 @@ func (c *Controller) forget(ctx context.Context, g Gathered, revisions []*appsv1
 		return slices.Contains(g.Hashes, hash) ||
 			slices.ContainsFunc(g.Pods, func(pod *core.Pod) bool { return pod.Labels[hashLabel] == hash })
 	}
-	return history.Trim(ctx, c.writeRevision, revisions, used, g.Set.Spec.RevisionHistoryLimit)
+	return history.Trim(ctx, c.revisionServer, revisions, used, g.Set.Spec.RevisionHistoryLimit)
 }

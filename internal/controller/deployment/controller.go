@@ -16,6 +16,7 @@ import (
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/objects"
 	"github.com/allot-dev/allot/internal/controller/ownership"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
@@ -26,37 +27,26 @@ const gatherWindow = 10 * time.Millisecond
 
 // deploymentCache is the cache of Deployments.
 type deploymentCache interface {
-	Get(namespace, name string) (*apps.Deployment, bool)
-	InNamespace(namespace string) []*apps.Deployment
+	objects.Getter[*apps.Deployment]
+	objects.Namespaced[*apps.Deployment]
 }
 
-// setWriter writes ReplicaSets.
-type setWriter interface {
-	CreateSet(ctx context.Context, rs *apps.ReplicaSet) error
-	UpdateSet(ctx context.Context, rs *apps.ReplicaSet) error
-	PatchSet(ctx context.Context, rs *apps.ReplicaSet, strategicMerge []byte) error
-	DeleteSet(ctx context.Context, rs *apps.ReplicaSet) error
-}
-
-// statusWriter writes the status and annotations of a Deployment.
-type statusWriter interface {
-	UpdateDeploymentStatus(ctx context.Context, d *apps.Deployment) error
-}
-
-// liveReader reads from the API, not from caches.
-type liveReader interface {
-	LiveDeployment(ctx context.Context, namespace, name string) (*apps.Deployment, error)
-	LiveSet(ctx context.Context, namespace, name string) (*apps.ReplicaSet, error)
+// setServer writes ReplicaSets, and reads them from the API.
+type setServer interface {
+	objects.Reader[*apps.ReplicaSet]
+	objects.Creator[*apps.ReplicaSet]
+	objects.Updater[*apps.ReplicaSet]
+	objects.Patcher[*apps.ReplicaSet]
+	objects.Deleter[*apps.ReplicaSet]
 }
 
 // Controller reconciles all Deployments.
 type Controller struct {
 	deployments deploymentCache
-	sets        ownership.Cache[*apps.ReplicaSet]
-	pods        ownership.Cache[*core.Pod]
-	writeSet    setWriter
-	writeStatus statusWriter
-	live        liveReader
+	sets        objects.Index[*apps.ReplicaSet]
+	pods        objects.Index[*core.Pod]
+	server      objects.Owner[*apps.Deployment]
+	setServer   setServer
 	events      reconciler.Recorder
 	clock       clock.PassiveClock
 	queue       reconciler.Queue[types.NamespacedName]
@@ -100,7 +90,7 @@ func (c *Controller) claim(
 	ctx context.Context, d *apps.Deployment, selector labels.Selector,
 ) ([]*apps.ReplicaSet, error) {
 	claimer := ownership.Claimer[*apps.Deployment, *apps.ReplicaSet]{
-		Kind: kind, Cache: c.sets, Live: c.live.LiveDeployment, Patch: c.writeSet.PatchSet,
+		Kind: kind, Cache: c.sets, Live: c.server.Live, Patch: c.setServer.Patch,
 	}
 	claimed, err := claimer.Claim(ctx, d, selector)
 	if err != nil {
@@ -131,20 +121,20 @@ func (c *Controller) write(ctx context.Context, d *apps.Deployment, plan Plan) e
 		}
 	}
 	for _, u := range plan.Update {
-		if err := c.writeSet.UpdateSet(ctx, u.Set); err != nil {
+		if _, err := c.setServer.Update(ctx, u.Set); err != nil {
 			return fmt.Errorf("update replicaset %s: %w", u.Set.Name, err)
 		}
 		c.reportScaling(d, u.Set, u.From)
 	}
 	for _, rs := range plan.Delete {
-		if err := c.writeSet.DeleteSet(ctx, rs); err != nil && !apierrors.IsNotFound(err) {
+		if err := c.setServer.Delete(ctx, rs); err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("delete replicaset %s: %w", rs.Name, err)
 		}
 	}
 	if !plan.Changed {
 		return nil
 	}
-	if err := c.writeStatus.UpdateDeploymentStatus(ctx, plan.Deployment); err != nil && !apierrors.IsNotFound(err) {
+	if _, err := c.server.UpdateStatus(ctx, plan.Deployment); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("status: %w", err)
 	}
 	return nil
@@ -165,7 +155,7 @@ func (c *Controller) reportScaling(d *apps.Deployment, rs *apps.ReplicaSet, from
 // create creates the set for a new template. If its name is taken, either the cache is behind an
 // earlier creation, or another template has the same hash.
 func (c *Controller) create(ctx context.Context, d *apps.Deployment, rs *apps.ReplicaSet) error {
-	err := c.writeSet.CreateSet(ctx, rs)
+	_, err := c.setServer.Create(ctx, rs)
 	switch {
 	case err == nil:
 		c.reportScaling(d, rs, 0)
@@ -179,7 +169,7 @@ func (c *Controller) create(ctx context.Context, d *apps.Deployment, rs *apps.Re
 	c.events.Eventf(d, corev1.EventTypeWarning, reasonCreateError, "%s", message)
 	if failed, changed := CreateFailed(d, message, c.clock.Now()); changed {
 		// The error of the creation matters; the condition is written again later.
-		_ = c.writeStatus.UpdateDeploymentStatus(ctx, failed)
+		_, _ = c.server.UpdateStatus(ctx, failed)
 	}
 	return err
 }
@@ -187,14 +177,14 @@ func (c *Controller) create(ctx context.Context, d *apps.Deployment, rs *apps.Re
 // resolveTaken returns the error with which the creation is retried: with a newer cache, or with
 // another hash.
 func (c *Controller) resolveTaken(ctx context.Context, d *apps.Deployment, rs *apps.ReplicaSet, taken error) error {
-	live, err := c.live.LiveSet(ctx, rs.Namespace, rs.Name)
+	live, err := c.setServer.Live(ctx, rs.Namespace, rs.Name)
 	if err != nil {
 		return fmt.Errorf("replicaset %s exists, but: %w", rs.Name, err)
 	}
 	if metav1.IsControlledBy(live, d) && sameTemplate(&live.Spec.Template, &rs.Spec.Template) {
 		return fmt.Errorf("replicaset %s is not in the cache yet: %w", rs.Name, taken)
 	}
-	if err := c.writeStatus.UpdateDeploymentStatus(ctx, Collided(d)); err != nil {
+	if _, err := c.server.UpdateStatus(ctx, Collided(d)); err != nil {
 		return fmt.Errorf("count the hash collision of replicaset %s: %w", rs.Name, err)
 	}
 	return fmt.Errorf("hash collision: %w", taken)

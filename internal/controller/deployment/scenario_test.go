@@ -1,59 +1,136 @@
 package deployment
 
 import (
-	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/cockroachdb/datadriven"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/controllertest"
+	"github.com/allot-dev/allot/internal/testkit/line"
 )
 
-// The scenarios in testdata are about one Deployment "web". They have these verbs:
+// TestScenarios runs the files in testdata, which are about one Deployment "web", with the verbs of
+// controllertest and those below. Sets are named by the image of their template, as web:v1.
 //
 //	deploy replicas=3 image=v1 [surge=25%] [unavailable=25%] [recreate] [paused] [deadline=600]
-//	       [history=10] [min-ready=5] [note=text] [deleting]   creates or replaces it
+//	    [history=10] [min-ready=5] [note=text] [deleting]   creates or replaces it
 //	set image=v1 have=3 ready=3 available=3 [terminating=1] [failure=text]   a set's status
-//	orphan image=v0 size=2 [app=web]     a set without owner
-//	relabel image=v1 app=x               changes the labels of a set
-//	pod image=v1 [phase=Running] | pod image=v1 gone
-//	take image=v2                        puts somebody else's set at the name for the template
-//	refuse with=(text) | allow           creation of sets
-//	step [lag]                           reconciles once and prints all writes
-//	roll                                 step, let all pods become available, until nothing changes
-//	advance by=10s
-//
-// Sets are printed as web:<image>.
+//	set image=v1 app=x               its labels
+//	set image=v1 phase=Running|none  it has such a pod, or no pod
+//	orphan image=v0 size=2 [app=web] a set without owner
+//	take image=v2                    puts somebody else's set at the name for the template
+//	roll                             all pods become available
 func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		w := newWorld()
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			handler, ok := handlers[d.Cmd]
-			if !ok {
-				d.Fatalf(t, "no verb %q", d.Cmd)
-			}
-			handler(t, w, d)
-			return w.flush()
-		})
-	})
+	controllertest.Walk(t, "testdata", func() *controllertest.Scenario { return newWorld().Scenario })
 }
 
-var handlers = map[string]func(*testing.T, *world, *datadriven.TestData){
-	"deploy": doDeploy, "set": doSet, "orphan": doOrphan, "relabel": doRelabel, "pod": doPod, "take": doTake,
-	"refuse": doRefuse, "step": doStep, "roll": doRoll, "advance": doAdvance,
-	"allow": func(_ *testing.T, w *world, _ *datadriven.TestData) { w.refuse = nil },
+// world is the objects of a scenario.
+type world struct {
+	*controllertest.Scenario
+	deployments *controllertest.Kind[*apps.Deployment]
+	sets        *controllertest.Kind[*apps.ReplicaSet]
+	pods        *controllertest.Kind[*core.Pod]
+}
+
+func newWorld() *world {
+	s := controllertest.New("web", gatherWindow)
+	w := &world{
+		Scenario:    s,
+		deployments: controllertest.NewKind[*apps.Deployment](s, "deployment", appsv1.Resource("deployments")),
+		sets:        controllertest.NewKind[*apps.ReplicaSet](s, "set", appsv1.Resource("replicasets")),
+		pods:        controllertest.NewKind[*core.Pod](s, "pod", corev1.Resource("pods")),
+	}
+	c := &Controller{
+		deployments: w.deployments.Cache, sets: w.sets.Cache, pods: w.pods.Cache,
+		server: w.deployments, setServer: w.sets, events: w, clock: w.Now, queue: w,
+	}
+	s.Reconcile = c.Reconcile
+	s.Objects["deploy"], s.Objects["set"], s.Objects["orphan"], s.Objects["take"] = w.deploy, w.putSet, w.orphan, w.take
+	w.deployments.OnChange, w.sets.OnChange = c.onDeployment, c.onSet
+	w.deployments.Texts = map[string]func(_, _ *apps.Deployment) string{"status": statusText}
+	w.sets.Label = label
+	w.sets.Complete = func(rs *apps.ReplicaSet) { rs.Generation = 1 }
+	w.sets.Texts = map[string]func(_, _ *apps.ReplicaSet) string{
+		"create": func(_, rs *apps.ReplicaSet) string {
+			return fmt.Sprintf(" with %d, revision %s", sizeOf(rs), rs.Annotations[revisionAnnotation])
+		},
+		"update": changeText,
+	}
+	hashes := regexp.MustCompile(`web-[a-z0-9]{6,10}`)
+	w.Readable = func(text string) string { return hashes.ReplaceAllString(text, "web-HASH") }
+	w.Run = w.runSets
+	w.Quiet = func(lines []string) bool {
+		return !slices.ContainsFunc(lines, func(text string) bool { return !strings.HasPrefix(text, "again in") })
+	}
+	w.Status = func() string { return "status web" + statusText(&apps.Deployment{}, w.deployments.Server["web"]) }
+	return w
+}
+
+// label returns the name of a set in lines, as web:v1.
+func label(rs *apps.ReplicaSet) string {
+	name, _, _ := strings.Cut(rs.Name, "-")
+	return name + ":" + imageOf(rs)
+}
+
+func imageOf(rs *apps.ReplicaSet) string { return rs.Spec.Template.Spec.Containers[0].Image }
+
+// changeText prints what an update of a set changes.
+func changeText(before, after *apps.ReplicaSet) string {
+	var changes []string
+	if from, to := sizeOf(before), sizeOf(after); from != to {
+		changes = append(changes, fmt.Sprintf("%d -> %d", from, to))
+	}
+	if before.Spec.MinReadySeconds != after.Spec.MinReadySeconds {
+		changes = append(changes, fmt.Sprintf("minReadySeconds=%d", after.Spec.MinReadySeconds))
+	}
+	for _, key := range slices.Sorted(maps.Keys(after.Annotations)) {
+		if before.Annotations[key] != after.Annotations[key] {
+			changes = append(changes, strings.TrimPrefix(key, "deployment.kubernetes.io/")+"="+after.Annotations[key])
+		}
+	}
+	return ": " + strings.Join(changes, ", ")
+}
+
+// statusText prints a status, and of the conditions those that differ from before.
+func statusText(before, after *apps.Deployment) string {
+	s := after.Status
+	text := fmt.Sprintf(": replicas=%d updated=%d ready=%d available=%d unavailable=%d generation=%d",
+		s.Replicas, s.UpdatedReplicas, s.ReadyReplicas, s.AvailableReplicas, s.UnavailableReplicas, s.ObservedGeneration)
+	switch n := s.TerminatingReplicas; {
+	case n == nil:
+		text += " terminating=unknown"
+	case *n > 0:
+		text += " terminating=" + strconv.Itoa(int(*n))
+	}
+	if s.CollisionCount != nil {
+		text += fmt.Sprintf(" collisions=%d", *s.CollisionCount)
+	}
+	if x, y := before.Annotations[revisionAnnotation], after.Annotations[revisionAnnotation]; x != y {
+		text += " revision=" + y
+	}
+	for _, c := range s.Conditions {
+		if old := condition(&before.Status, c.Type); old == nil || *old != c {
+			text += fmt.Sprintf("\n  %s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
+		}
+	}
+	for _, c := range before.Status.Conditions {
+		if condition(&s, c.Type) == nil {
+			text += fmt.Sprintf("\n  no %s", c.Type)
+		}
+	}
+	return text
 }
 
 func template(image string) core.PodTemplateSpec {
@@ -63,103 +140,74 @@ func template(image string) core.PodTemplateSpec {
 	}
 }
 
-func doDeploy(t *testing.T, w *world, d *datadriven.TestData) {
-	var replicas, deadline, history, minReady int
-	var image, surge, unavailable, note string
-	d.ScanArgs(t, "replicas", &replicas)
-	d.ScanArgs(t, "image", &image)
-	for arg, into := range map[string]any{
-		"surge": &surge, "unavailable": &unavailable, "deadline": &deadline, "history": &history,
-		"min-ready": &minReady, "note": &note,
-	} {
-		d.MaybeScanArgs(t, arg, into)
-	}
-	dep := &apps.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
-	if live, ok := w.server.deployments["web"]; ok {
-		dep = live.DeepCopy()
-	}
-	n, h := int32(replicas), int32(history)
-	dep.Generation++
-	dep.Spec = apps.DeploymentSpec{
-		Replicas: &n, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
-		Template: template(image), MinReadySeconds: int32(minReady), Paused: d.HasArg("paused"),
+func (w *world) deploy(l *line.Line) {
+	d := w.deployments.Edit("web", func() *apps.Deployment { return &apps.Deployment{} })
+	d.Generation++
+	d.Spec = apps.DeploymentSpec{
+		Replicas: ptr.To(l.Int32("replicas", 0)),
+		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+		Template: template(l.Text("image", "")), MinReadySeconds: l.Int32("min-ready", 0), Paused: l.Has("paused"),
 		Strategy: appsv1.DeploymentStrategy{
 			Type: appsv1.RollingUpdateDeploymentStrategyType,
 			RollingUpdate: &appsv1.RollingUpdateDeployment{
-				MaxSurge: amount(surge), MaxUnavailable: amount(unavailable),
+				MaxSurge:       ptr.To(intstr.Parse(l.Text("surge", "25%"))),
+				MaxUnavailable: ptr.To(intstr.Parse(l.Text("unavailable", "25%"))),
 			},
 		},
 	}
-	if d.HasArg("recreate") {
-		dep.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
+	if l.Has("recreate") {
+		d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
 	}
-	if d.HasArg("history") {
-		dep.Spec.RevisionHistoryLimit = &h
+	if l.Has("history") {
+		d.Spec.RevisionHistoryLimit = ptr.To(l.Int32("history", 0))
 	}
-	if deadline > 0 {
-		seconds := int32(deadline)
-		dep.Spec.ProgressDeadlineSeconds = &seconds
+	if l.Has("deadline") {
+		d.Spec.ProgressDeadlineSeconds = ptr.To(l.Int32("deadline", 0))
 	}
-	if note != "" {
-		dep.Annotations = cloneMap(dep.Annotations)
-		dep.Annotations["note"], dep.Annotations[corev1.LastAppliedConfigAnnotation] = note, "{}"
+	if note := l.Text("note", ""); note != "" {
+		d.Annotations = cloneMap(d.Annotations)
+		d.Annotations["note"], d.Annotations[corev1.LastAppliedConfigAnnotation] = note, "{}"
 	}
-	if d.HasArg("deleting") {
-		now := metav1.NewTime(w.now.Now())
-		dep.DeletionTimestamp = &now
+	if l.Has("deleting") {
+		d = controllertest.Deleted(d, w.Now.Now())
 	}
-	w.stamp(&dep.ObjectMeta)
-	w.server.deployments["web"] = dep
-	if !d.HasArg("lag") {
-		w.sync()
-	}
+	w.deployments.Put(d)
 }
 
-func amount(text string) *intstr.IntOrString {
-	if text == "" {
-		text = "25%"
+func (w *world) putSet(l *line.Line) {
+	image := l.Text("image", "")
+	i := slices.IndexFunc(w.sets.Server.List(), func(rs *apps.ReplicaSet) bool { return imageOf(rs) == image })
+	if i < 0 {
+		l.Failf("no set with image %s", image)
+		return
 	}
-	v := intstr.Parse(text)
-	return &v
-}
-
-// setOf finds the server's set with an image.
-func (w *world) setOf(t *testing.T, d *datadriven.TestData) *apps.ReplicaSet {
-	var image string
-	d.ScanArgs(t, "image", &image)
-	for _, rs := range w.server.sets {
-		if rs.Spec.Template.Spec.Containers[0].Image == image {
-			return rs.DeepCopy()
+	rs := w.sets.Server.List()[i].DeepCopy()
+	switch phase := l.Text("phase", ""); phase {
+	case "":
+	case "none":
+		delete(w.pods.Server, rs.Name)
+		return
+	default:
+		pod := &core.Pod{Status: corev1.PodStatus{Phase: corev1.PodPhase(phase)}}
+		pod.Name = rs.Name
+		pod.OwnerReferences = []metav1.OwnerReference{
+			*metav1.NewControllerRef(rs, appsv1.SchemeGroupVersion.WithKind("ReplicaSet")),
 		}
+		w.pods.Put(pod)
+		return
 	}
-	d.Fatalf(t, "no set with image %s", image)
-	return nil
-}
-
-func (w *world) put(rs *apps.ReplicaSet) {
-	w.stamp(&rs.ObjectMeta)
-	w.server.sets[rs.Name] = rs
-}
-
-func doSet(t *testing.T, w *world, d *datadriven.TestData) {
-	rs := w.setOf(t, d)
-	var have, ready, available, terminating int
-	var failure string
-	d.ScanArgs(t, "have", &have)
-	d.MaybeScanArgs(t, "ready", &ready)
-	d.MaybeScanArgs(t, "available", &available)
-	d.MaybeScanArgs(t, "terminating", &terminating)
-	d.MaybeScanArgs(t, "failure", &failure)
-	setStatus(rs, int32(have), int32(ready), int32(available), int32(terminating))
-	if failure != "" {
+	if app := l.Text("app", ""); app != "" {
+		rs.Labels = map[string]string{"app": app}
+	}
+	if l.Has("have") {
+		setStatus(rs, l.Int32("have", 0), l.Int32("ready", 0), l.Int32("available", 0), l.Int32("terminating", 0))
+	}
+	if failure := l.Text("failure", ""); failure != "" {
 		rs.Status.Conditions = []appsv1.ReplicaSetCondition{{
 			Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: failure,
 		}}
 	}
-	w.put(rs)
-	if !d.HasArg("lag") {
-		w.sync()
-	}
+	w.sets.Put(rs)
 }
 
 func setStatus(rs *apps.ReplicaSet, have, ready, available, terminating int32) {
@@ -169,126 +217,39 @@ func setStatus(rs *apps.ReplicaSet, have, ready, available, terminating int32) {
 	}
 }
 
-func doOrphan(t *testing.T, w *world, d *datadriven.TestData) {
-	var image string
-	var size int
-	app := "web"
-	d.ScanArgs(t, "image", &image)
-	d.ScanArgs(t, "size", &size)
-	d.MaybeScanArgs(t, "app", &app)
-	n := int32(size)
+// runSets makes all pods of the sets available.
+func (w *world) runSets([]string) (moved bool) {
+	for _, rs := range w.sets.Server.List() {
+		if n := sizeOf(rs); rs.Status.AvailableReplicas != n || rs.Status.ObservedGeneration != rs.Generation {
+			rs = rs.DeepCopy()
+			setStatus(rs, n, n, n, 0)
+			w.sets.Put(rs)
+			moved = true
+		}
+	}
+	return moved
+}
+
+func (w *world) orphan(l *line.Line) {
+	n, image := l.Int32("size", 0), l.Text("image", "")
 	rs := &apps.ReplicaSet{
-		ObjectMeta: metav1.ObjectMeta{Name: "orphan-" + image, Labels: map[string]string{"app": app}},
+		ObjectMeta: metav1.ObjectMeta{Name: "orphan-" + image, Labels: map[string]string{"app": l.Text("app", "web")}},
 		Spec:       apps.ReplicaSetSpec{Replicas: &n, Template: template(image)},
 	}
 	setStatus(rs, n, n, n, 0)
-	w.put(rs)
-	w.sync()
+	w.sets.Put(rs)
 }
 
-func doRelabel(t *testing.T, w *world, d *datadriven.TestData) {
-	var app string
-	d.ScanArgs(t, "app", &app)
-	rs := w.setOf(t, d)
-	rs.Labels = map[string]string{"app": app}
-	w.put(rs)
-	w.sync()
-}
-
-func doPod(t *testing.T, w *world, d *datadriven.TestData) {
-	phase := "Running"
-	d.MaybeScanArgs(t, "phase", &phase)
-	rs := w.setOf(t, d)
-	if d.HasArg("gone") {
-		delete(w.server.pods, rs.Name)
-	} else {
-		w.server.pods[rs.Name] = &core.Pod{
-			ObjectMeta: metav1.ObjectMeta{
-				Name: rs.Name, Namespace: "default",
-				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(rs,
-					appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))},
-			},
-			Status: corev1.PodStatus{Phase: corev1.PodPhase(phase)},
-		}
-	}
-	w.sync()
-}
-
-func doTake(t *testing.T, w *world, d *datadriven.TestData) {
-	var image string
-	d.ScanArgs(t, "image", &image)
-	wanted := template(image)
+func (w *world) take(l *line.Line) {
+	wanted := template(l.Text("image", ""))
 	hash, err := hashOf(&wanted, nil)
 	if err != nil {
-		t.Fatal(err)
+		l.Failf("%w", err)
 	}
-	w.put(&apps.ReplicaSet{
+	w.sets.Put(&apps.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Name: setName("web", hash), OwnerReferences: []metav1.OwnerReference{
 			*metav1.NewControllerRef(&metav1.ObjectMeta{Name: "other", UID: "other"}, kind),
 		}},
 		Spec: apps.ReplicaSetSpec{Template: template("another")},
 	})
-	w.sync()
-}
-
-func doRefuse(t *testing.T, w *world, d *datadriven.TestData) {
-	var with string
-	d.ScanArgs(t, "with", &with)
-	w.refuse = errors.New(with)
-}
-
-func doStep(_ *testing.T, w *world, d *datadriven.TestData) {
-	if err := w.Reconcile(context.Background(), types.NamespacedName{Namespace: "default", Name: "web"}); err != nil {
-		w.say("error: %s", hashes.ReplaceAllString(err.Error(), "web-HASH"))
-	}
-	for i, line := range w.lines {
-		w.lines[i] = hashes.ReplaceAllString(line, "web-HASH")
-	}
-	if !d.HasArg("lag") {
-		w.sync()
-	}
-	clear(w.queued) // by its own writes
-}
-
-var hashes = regexp.MustCompile(`web-[a-z0-9]{6,10}`)
-
-func doRoll(t *testing.T, w *world, d *datadriven.TestData) {
-	var rounds []string
-	for range 50 {
-		doStep(t, w, d)
-		quiet := len(w.lines) == 0 || len(w.lines) == 1 && strings.HasPrefix(w.lines[0], "again in")
-		w.lines = slices.DeleteFunc(w.lines, func(line string) bool {
-			return strings.HasPrefix(line, "again in") || strings.HasPrefix(line, "status:")
-		})
-		rounds = append(rounds, w.lines...)
-		w.lines = nil
-		moved := false
-		for _, rs := range w.server.sets {
-			if n := sizeOf(rs); rs.Status.AvailableReplicas != n || rs.Status.ObservedGeneration != rs.Generation {
-				rs = rs.DeepCopy()
-				setStatus(rs, n, n, n, 0)
-				w.put(rs)
-				moved = true
-			}
-		}
-		w.sync()
-		clear(w.queued)
-		w.now.Step(time.Second)
-		if quiet && !moved {
-			rounds = append(rounds, describe(&apps.Deployment{}, w.server.deployments["web"]))
-			w.lines = rounds
-			return
-		}
-	}
-	w.lines = append(rounds, fmt.Sprintf("no end after %d rounds", 50))
-}
-
-func doAdvance(t *testing.T, w *world, d *datadriven.TestData) {
-	var by string
-	d.ScanArgs(t, "by", &by)
-	step, err := time.ParseDuration(by)
-	if err != nil {
-		d.Fatalf(t, "%v", err)
-	}
-	w.now.Step(step)
 }

@@ -1,15 +1,12 @@
 package disruption
 
 import (
-	"context"
 	"fmt"
 
-	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 
-	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/controller/objects"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
@@ -22,7 +19,9 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 	}
 	budgets, pods := inf.PodDisruptionBudgets(), inf.Pods()
 	c := &Controller{
-		budgets: budgets, pods: pods, write: server{set}, events: events, clock: clock.RealClock{},
+		budgets: budgets, pods: pods,
+		writeBudget: objects.On(set.PodDisruptionBudgets), writePod: objects.On(set.Pods),
+		events: events, clock: clock.RealClock{},
 		scales: scales{inf.Deployments(), inf.ReplicaSets(), inf.StatefulSets(), others},
 	}
 	runner := reconciler.New("disruption", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})
@@ -30,17 +29,4 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 	budgets.OnChange(c.onBudget)
 	pods.OnChange(c.onPod)
 	return c, nil
-}
-
-// server implements the writer with a client.Set.
-type server struct{ set *client.Set }
-
-func (s server) UpdateBudgetStatus(ctx context.Context, b *policyv1.PodDisruptionBudget) error {
-	_, err := s.set.PodDisruptionBudgets(b.Namespace).UpdateStatus(ctx, b, metav1.UpdateOptions{})
-	return err
-}
-
-func (s server) UpdatePodStatus(ctx context.Context, pod *core.Pod) error {
-	_, err := s.set.Pods(pod.Namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{})
-	return err
 }

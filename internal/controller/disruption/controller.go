@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/clock"
 
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/objects"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
@@ -38,19 +39,13 @@ type Key struct {
 }
 
 type budgetCache interface {
-	Get(namespace, name string) (*policyv1.PodDisruptionBudget, bool)
-	InNamespace(namespace string) []*policyv1.PodDisruptionBudget
+	objects.Getter[*policyv1.PodDisruptionBudget]
+	objects.Namespaced[*policyv1.PodDisruptionBudget]
 }
 
 type podCache interface {
-	Get(namespace, name string) (*core.Pod, bool)
-	InNamespace(namespace string) []*core.Pod
-}
-
-// writer writes statuses.
-type writer interface {
-	UpdateBudgetStatus(ctx context.Context, b *policyv1.PodDisruptionBudget) error
-	UpdatePodStatus(ctx context.Context, pod *core.Pod) error
+	objects.Getter[*core.Pod]
+	objects.Namespaced[*core.Pod]
 }
 
 // scaler returns the number of pods that the owner of a pod requests. ok is false if the owner has
@@ -62,14 +57,15 @@ type scaler interface {
 
 // Controller reconciles all PodDisruptionBudgets.
 type Controller struct {
-	budgets budgetCache
-	pods    podCache
-	scales  scaler
-	write   writer
-	events  reconciler.Recorder
-	clock   clock.PassiveClock
-	queue   reconciler.Queue[Key]
-	run     func(context.Context) error
+	budgets     budgetCache
+	pods        podCache
+	scales      scaler
+	writeBudget objects.StatusUpdater[*policyv1.PodDisruptionBudget]
+	writePod    objects.StatusUpdater[*core.Pod]
+	events      reconciler.Recorder
+	clock       clock.PassiveClock
+	queue       reconciler.Queue[Key]
+	run         func(context.Context) error
 }
 
 // Run reconciles until ctx is done.
@@ -225,7 +221,7 @@ func (c *Controller) writeStatus(
 	}
 	updated := *b // other fields of the cached object are shared and only read
 	updated.Status = status
-	if err := c.write.UpdateBudgetStatus(ctx, &updated); err != nil && !apierrors.IsNotFound(err) {
+	if _, err := c.writeBudget.UpdateStatus(ctx, &updated); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("disruption budget %s/%s: status: %w", b.Namespace, b.Name, err)
 	}
 	return nil
@@ -243,7 +239,7 @@ func (c *Controller) unmark(ctx context.Context, key Key) error {
 		}
 		return nil
 	}
-	if err := c.write.UpdatePodStatus(ctx, Unmarked(pod, c.clock.Now())); err != nil && !apierrors.IsNotFound(err) {
+	if _, err := c.writePod.UpdateStatus(ctx, Unmarked(pod, c.clock.Now())); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("pod %s/%s: status: %w", pod.Namespace, pod.Name, err)
 	}
 	return nil

@@ -22,19 +22,15 @@ import (
 	"k8s.io/utils/ptr"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
+	"github.com/allot-dev/allot/internal/controller/objects"
 )
-
-// cache is the cache of one kind.
-type cache[T any] interface {
-	Get(namespace, name string) (T, bool)
-}
 
 // scales returns the scale of Deployments, ReplicaSets and StatefulSets from caches, and of other
 // kinds with the subresource from the API.
 type scales struct {
-	deployments  cache[*apps.Deployment]
-	replicaSets  cache[*apps.ReplicaSet]
-	statefulSets cache[*apps.StatefulSet]
+	deployments  objects.Getter[*apps.Deployment]
+	replicaSets  objects.Getter[*apps.ReplicaSet]
+	statefulSets objects.Getter[*apps.StatefulSet]
 	others       scaler
 }
 

@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,7 +27,7 @@ func (m *kindsLater) Reset() {
 func TestAKindThatComesLaterIsFound(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Crew"}
 	mapper := &kindsLater{DefaultRESTMapper: meta.NewDefaultRESTMapper(nil)}
-	now := testclock.NewFakePassiveClock(epoch)
+	now := testclock.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	s := &served{mapper: mapper, clock: now}
 	owner := &metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Crew", Name: "c"}
 	for range 3 {
@@ -38,7 +39,7 @@ func TestAKindThatComesLaterIsFound(t *testing.T) {
 		t.Errorf("the kinds were asked for %d times at once, want 1", mapper.resets)
 	}
 	mapper.comes = gvk
-	now.SetTime(epoch.Add(noScaleWindow))
+	now.SetTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(noScaleWindow))
 	if mapping, err := s.mapping(gvk); err != nil || mapping.Resource.Resource != "crews" {
 		t.Errorf("mapping %v, error %v", mapping, err)
 	}

@@ -1,152 +1,152 @@
 package disruption
 
 import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/datadriven"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/controllertest"
+	"github.com/allot-dev/allot/internal/testkit/line"
 )
 
-// The scenarios in testdata have these verbs:
+// TestScenarios runs the files in testdata, with the verbs of controllertest and:
 //
-//	budget name=b min=2|50% | max=1|30%   selects the label app=web
-//	scale owner=rs to=4                   what the owner of pods asks for
-//	pod name=a [owner=rs] [app=web] [unready] [deleting] [phase=Succeeded] [mark=Reason]
-//	remove pod=a
-//	grant pod=a budget=b                  an eviction, as the API server grants it
-//	advance by=1m
-//	reconcile budget=b | pod=a            prints writes, events and what is queued
-func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		w := newWorld()
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			handler, ok := handlers[d.Cmd]
-			if !ok {
-				d.Fatalf(t, "no verb %q", d.Cmd)
-			}
-			handler(t, w, d)
-			return w.flush()
-		})
-	})
+//	budget NAME min=2|50% | max=1|30%   selects the label app=web
+//	scale OWNER to=4                    the number of pods that their owner requests
+//	pod NAME [owner=rs] [app=web] [unready] [deleting] [phase=Succeeded] [mark=Reason]
+//	grant pod=NAME budget=NAME          an eviction, as the API server grants it
+//	reconcile pod=NAME|budget=NAME      prints requests, events and what is queued
+func TestScenarios(t *testing.T) { controllertest.Walk(t, "testdata", newScenario) }
+
+// world is the objects of a scenario.
+type world struct {
+	*controllertest.Scenario
+	c       *Controller
+	budgets *controllertest.Kind[*policyv1.PodDisruptionBudget]
+	pods    *controllertest.Kind[*core.Pod]
+	scaled  map[string]int32 // by owner; one that is missing has no scale
 }
 
-var handlers = map[string]func(*testing.T, *world, *datadriven.TestData){
-	"budget": doBudget, "scale": doScale, "pod": doPod, "remove": doRemove, "grant": doGrant, "advance": doAdvance,
-	"reconcile": doReconcile,
-}
-
-func doBudget(t *testing.T, w *world, d *datadriven.TestData) {
-	var name, least, most string
-	d.ScanArgs(t, "name", &name)
-	d.MaybeScanArgs(t, "min", &least)
-	d.MaybeScanArgs(t, "max", &most)
-	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	before, ok := w.storedBudgets[name]
-	if ok {
-		b = before.DeepCopy()
+func newScenario() *controllertest.Scenario {
+	s := controllertest.New("", 0)
+	s.AllEvents = true
+	w := &world{
+		Scenario: s, scaled: map[string]int32{},
+		budgets: controllertest.NewKind[*policyv1.PodDisruptionBudget](s, "budget",
+			policyv1.Resource("poddisruptionbudgets")),
+		pods: controllertest.NewKind[*core.Pod](s, "pod", corev1.Resource("pods")),
 	}
+	w.c = &Controller{
+		budgets: w.budgets.Cache, pods: w.pods.Cache, scales: w, writeBudget: w.budgets, writePod: w.pods,
+		events: w, clock: w.Now, queue: queue{w},
+	}
+	s.Objects["budget"], s.Objects["pod"], s.Objects["scale"], s.Objects["grant"] = w.putBudget, w.putPod, w.scale, w.grant
+	s.Commands["reconcile"] = w.reconcile
+	w.budgets.OnChange, w.pods.OnChange = w.c.onBudget, w.c.onPod
+	w.budgets.Texts = map[string]func(_, _ *policyv1.PodDisruptionBudget) string{"status": statusText}
+	w.pods.Texts = map[string]func(_, _ *core.Pod) string{"status": func(_, pod *core.Pod) string {
+		c := condition(pod, corev1.DisruptionTarget)
+		return fmt.Sprintf(": %s=%s", c.Type, c.Status)
+	}}
+	return s
+}
+
+// queue prints the keys that are added.
+type queue struct{ *world }
+
+func (q queue) Add(key Key) { q.Say("queue %s", key.Budget+key.Pod) }
+
+func (q queue) AddAfter(key Key, d time.Duration) { q.Say("queue %s in %v", key.Budget+key.Pod, d) }
+
+func (w *world) ScaleOf(_ context.Context, _ string, owner *metav1.OwnerReference) (types.UID, int32, bool, error) {
+	n, ok := w.scaled[owner.Name]
+	return owner.UID, n, ok, nil
+}
+
+func statusText(_, b *policyv1.PodDisruptionBudget) string {
+	s := b.Status
+	text := fmt.Sprintf(": allowed=%d healthy=%d wanted=%d expected=%d generation=%d",
+		s.DisruptionsAllowed, s.CurrentHealthy, s.DesiredHealthy, s.ExpectedPods, s.ObservedGeneration)
+	if len(s.DisruptedPods) > 0 {
+		text += fmt.Sprintf(" disrupted=%v", slices.Sorted(maps.Keys(s.DisruptedPods)))
+	}
+	for _, c := range s.Conditions {
+		text += fmt.Sprintf(" %s=%s/%s(%s)", c.Type, c.Status, c.Reason, c.Message)
+	}
+	return text
+}
+
+func (w *world) putBudget(l *line.Line) {
+	b := w.budgets.Edit(l.Name(), func() *policyv1.PodDisruptionBudget { return &policyv1.PodDisruptionBudget{} })
 	b.Generation++
 	b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
-	b.Spec.MinAvailable, b.Spec.MaxUnavailable = number(least), number(most)
-	w.stamp(&b.ObjectMeta)
-	w.storedBudgets[name] = b
-	w.onBudget(before, b)
+	b.Spec.MinAvailable, b.Spec.MaxUnavailable = number(l.Text("min", "")), number(l.Text("max", ""))
+	w.budgets.Put(b)
 }
 
 func number(text string) *intstr.IntOrString {
 	if text == "" {
 		return nil
 	}
-	n := intstr.Parse(text)
-	return &n
+	return ptr.To(intstr.Parse(text))
 }
 
-func doScale(t *testing.T, w *world, d *datadriven.TestData) {
-	var owner string
-	var n int32
-	d.ScanArgs(t, "owner", &owner)
-	d.ScanArgs(t, "to", &n)
-	w.scaled[owner] = n
-}
+func (w *world) scale(l *line.Line) { w.scaled[l.Name()] = l.Int32("to", 0) }
 
-func doPod(t *testing.T, w *world, d *datadriven.TestData) {
-	var name, owner, phase, mark string
-	app := "web"
-	d.ScanArgs(t, "name", &name)
-	d.MaybeScanArgs(t, "owner", &owner)
-	d.MaybeScanArgs(t, "app", &app)
-	d.MaybeScanArgs(t, "phase", &phase)
-	d.MaybeScanArgs(t, "mark", &mark)
-	pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": app}}}
-	if owner != "" {
-		yes := true
+func (w *world) putPod(l *line.Line) {
+	now := metav1.NewTime(w.Now.Now())
+	pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Name: l.Name(), Labels: map[string]string{"app": l.Text("app", "web")}}}
+	if live, ok := w.pods.Server[pod.Name]; ok {
+		pod.UID = live.UID
+	}
+	if owner := l.Text("owner", ""); owner != "" {
 		pod.OwnerReferences = []metav1.OwnerReference{
-			{Kind: "ReplicaSet", Name: owner, UID: types.UID(owner), Controller: &yes},
+			{Kind: "ReplicaSet", Name: owner, UID: types.UID(owner), Controller: ptr.To(true)},
 		}
 	}
-	now := metav1.NewTime(w.now.Now())
-	if d.HasArg("deleting") {
-		pod.DeletionTimestamp = &now
-	}
-	pod.Status.Phase = corev1.PodPhase(phase)
-	if !d.HasArg("unready") {
+	pod.Status.Phase = corev1.PodPhase(l.Text("phase", ""))
+	if !l.Has("unready") {
 		pod.Status.Conditions = append(pod.Status.Conditions,
 			corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue})
 	}
-	if mark != "" {
+	if mark := l.Text("mark", ""); mark != "" {
 		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{
 			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: mark, LastTransitionTime: now,
 		})
 	}
-	before := w.storedPods[name]
-	w.stamp(&pod.ObjectMeta)
-	w.storedPods[name] = pod
-	w.onPod(before, pod)
+	if l.Has("deleting") {
+		pod = controllertest.Deleted(pod, now.Time)
+	}
+	w.pods.Put(pod)
 }
 
-func doRemove(t *testing.T, w *world, d *datadriven.TestData) {
-	var name string
-	d.ScanArgs(t, "pod", &name)
-	pod := w.storedPods[name]
-	delete(w.storedPods, name)
-	w.onPod(pod, nil)
-}
-
-func doGrant(t *testing.T, w *world, d *datadriven.TestData) {
-	var name, budget string
-	d.ScanArgs(t, "pod", &name)
-	d.ScanArgs(t, "budget", &budget)
-	b := w.storedBudgets[budget].DeepCopy()
+func (w *world) grant(l *line.Line) {
+	b := w.budgets.Server[l.Text("budget", "")].DeepCopy()
 	b.Status.DisruptionsAllowed--
 	if b.Status.DisruptedPods == nil {
 		b.Status.DisruptedPods = map[string]metav1.Time{}
 	}
-	b.Status.DisruptedPods[name] = metav1.NewTime(w.now.Now())
-	w.storedBudgets[budget] = b
+	b.Status.DisruptedPods[l.Text("pod", "")] = metav1.NewTime(w.Now.Now())
+	w.budgets.Put(b)
 }
 
-func doAdvance(t *testing.T, w *world, d *datadriven.TestData) {
-	var by string
-	d.ScanArgs(t, "by", &by)
-	span, err := time.ParseDuration(by)
-	if err != nil {
-		t.Fatal(err)
+func (w *world) reconcile(l *line.Line) {
+	key := Key{Namespace: "default", Budget: l.Text("budget", ""), Pod: l.Text("pod", "")}
+	if err := w.c.Reconcile(context.Background(), key); err != nil {
+		w.Say("error: %v", err)
 	}
-	w.now.Step(span)
-}
-
-func doReconcile(t *testing.T, w *world, d *datadriven.TestData) {
-	key := Key{Namespace: "default"}
-	d.MaybeScanArgs(t, "budget", &key.Budget)
-	d.MaybeScanArgs(t, "pod", &key.Pod)
-	if err := w.Reconcile(t.Context(), key); err != nil {
-		w.say("error: %v", err)
-	}
+	lines := w.Lines
+	w.Sync() // its own writes
+	w.Lines = lines
 }

@@ -11,29 +11,24 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/allot-dev/allot/internal/controller/objects"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/controller/serviceslices"
 )
 
-// cache is the cache of one kind.
-type cache[T any] interface {
-	Get(namespace, name string) (T, bool)
-}
-
-// writer writes EndpointSlices.
-type writer interface {
-	CreateSlice(ctx context.Context, slice *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error)
-	UpdateSlice(ctx context.Context, slice *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error)
-	// DeleteSlice deletes the slice, with a UID precondition.
-	DeleteSlice(ctx context.Context, slice *discoveryv1.EndpointSlice) error
+// sliceServer writes EndpointSlices.
+type sliceServer interface {
+	objects.Creator[*discoveryv1.EndpointSlice]
+	objects.Updater[*discoveryv1.EndpointSlice]
+	objects.Deleter[*discoveryv1.EndpointSlice]
 }
 
 // Controller copies all Endpoints of users.
 type Controller struct {
-	endpoints cache[*legacy]
-	services  cache[*corev1.Service]
+	endpoints objects.Getter[*legacy]
+	services  objects.Getter[*corev1.Service]
 	own       serviceslices.Own
-	write     writer
+	write     sliceServer
 	events    reconciler.Recorder
 	queue     reconciler.Queue[types.NamespacedName]
 	run       func(context.Context) error
@@ -81,21 +76,21 @@ func (c *Controller) report(e *legacy, plan Plan) {
 
 func (c *Controller) carryOut(ctx context.Context, plan Plan) error {
 	for _, slice := range plan.Create {
-		created, err := c.write.CreateSlice(ctx, slice)
+		created, err := c.write.Create(ctx, slice)
 		if err != nil {
 			return fmt.Errorf("create: %w", err)
 		}
 		c.own.Update(created)
 	}
 	for _, slice := range plan.Update {
-		updated, err := c.write.UpdateSlice(ctx, slice)
+		updated, err := c.write.Update(ctx, slice)
 		if err != nil {
 			return fmt.Errorf("update %s: %w", slice.Name, err)
 		}
 		c.own.Update(updated)
 	}
 	for _, slice := range plan.Delete {
-		if err := c.write.DeleteSlice(ctx, slice); err != nil && !apierrors.IsNotFound(err) {
+		if err := c.write.Delete(ctx, slice); err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("delete %s: %w", slice.Name, err)
 		}
 		c.own.ExpectDeletion(slice)

@@ -10,7 +10,7 @@ import (
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/client"
-	"github.com/allot-dev/allot/internal/controller/podserver"
+	"github.com/allot-dev/allot/internal/controller/objects"
 )
 
 // Workers is the number of concurrent workers of a controller.
@@ -22,10 +22,10 @@ func NewLimiter(perSecond int) Limiter {
 }
 
 // NewServer returns the Server for a client.Set.
-func NewServer(set *client.Set) Server { return api{podserver.New(set), set} }
+func NewServer(set *client.Set) Server { return api{objects.On(set.Pods), set} }
 
 type api struct {
-	podserver.Server
+	objects.Server[*core.Pod, *core.PodList]
 	set *client.Set
 }
 

@@ -15,6 +15,7 @@ import (
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/claims"
+	"github.com/allot-dev/allot/internal/controller/objects"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
@@ -38,7 +39,7 @@ type Words struct {
 type Server interface {
 	// MarkDisrupted sets a condition of the pod, unless the pod has changed.
 	MarkDisrupted(ctx context.Context, pod *core.Pod, condition corev1.PodCondition) error
-	DeletePod(ctx context.Context, pod *core.Pod) error
+	objects.Deleter[*core.Pod]
 }
 
 // Limiter delays deletions.
@@ -48,9 +49,7 @@ type Limiter interface {
 
 // Config configures an Evictor.
 type Config struct {
-	Pods interface {
-		Get(namespace, name string) (*core.Pod, bool)
-	}
+	Pods  objects.Getter[*core.Pod]
 	Judge func(pod *core.Pod) (Verdict, bool) // returns false if the pod is not evicted
 	// Confirm reports whether the pod is still evicted by what the API has now. It is called before a
 	// pod is evicted, if it is not nil.
@@ -179,7 +178,7 @@ func (e *Evictor) evict(ctx context.Context, key types.NamespacedName, pod *core
 		err = e.Server.MarkDisrupted(ctx, pod, condition)
 	}
 	if err == nil {
-		err = e.Server.DeletePod(ctx, pod)
+		err = e.Server.Delete(ctx, pod)
 	}
 	switch {
 	case apierrors.IsNotFound(err):

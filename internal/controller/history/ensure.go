@@ -7,13 +7,22 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/allot-dev/allot/internal/controller/objects"
 )
 
-// Writer creates and renumbers revisions. LiveRevision reads from the API.
+// Writer creates and renumbers revisions, and reads them from the API.
 type Writer interface {
-	CreateRevision(ctx context.Context, revision *appsv1.ControllerRevision) error
-	UpdateRevision(ctx context.Context, revision *appsv1.ControllerRevision) error
-	LiveRevision(ctx context.Context, namespace, name string) (*appsv1.ControllerRevision, error)
+	objects.Reader[*appsv1.ControllerRevision]
+	objects.Creator[*appsv1.ControllerRevision]
+	objects.Updater[*appsv1.ControllerRevision]
+}
+
+// Server is what a controller with a history needs: it also adopts, releases and deletes revisions.
+type Server interface {
+	Writer
+	objects.Patcher[*appsv1.ControllerRevision]
+	objects.Deleter[*appsv1.ControllerRevision]
 }
 
 // Current holds the revisions with the current template, the one to use last, and the number of
@@ -27,16 +36,16 @@ type Current struct {
 func (c Current) Revision() *appsv1.ControllerRevision { return c.Same[len(c.Same)-1] }
 
 // Ensure ensures that the parent's current template has a revision, and that it is the newest.
-func Ensure(ctx context.Context, w Writer, p Parent, revisions []*appsv1.ControllerRevision) (Current, error) {
+func Ensure(ctx context.Context, server Writer, p Parent, revisions []*appsv1.ControllerRevision) (Current, error) {
 	choice, err := Choose(p, revisions)
 	if err != nil {
 		return Current{}, err
 	}
 	if choice.Number > 0 {
-		return create(ctx, w, p, choice.Number)
+		return create(ctx, server, p, choice.Number)
 	}
 	if choice.Raise != nil {
-		if err := w.UpdateRevision(ctx, choice.Raise); err != nil {
+		if _, err := server.Update(ctx, choice.Raise); err != nil {
 			return Current{}, fmt.Errorf("renumber controllerrevision %s: %w", choice.Raise.Name, err)
 		}
 	}
@@ -45,15 +54,15 @@ func Ensure(ctx context.Context, w Writer, p Parent, revisions []*appsv1.Control
 
 // create creates a revision. If its name is taken, either the cache is behind an earlier creation,
 // or another template has the same hash.
-func create(ctx context.Context, w Writer, p Parent, number int64) (Current, error) {
+func create(ctx context.Context, server Writer, p Parent, number int64) (Current, error) {
 	for {
 		revision, err := newRevision(p, number)
 		if err != nil {
 			return Current{}, err
 		}
-		err = w.CreateRevision(ctx, revision)
+		_, err = server.Create(ctx, revision)
 		if apierrors.IsAlreadyExists(err) {
-			live, readErr := w.LiveRevision(ctx, revision.Namespace, revision.Name)
+			live, readErr := server.Live(ctx, revision.Namespace, revision.Name)
 			switch {
 			case readErr != nil:
 				return Current{}, fmt.Errorf("controllerrevision %s exists, but: %w", revision.Name, readErr)

@@ -167,20 +167,20 @@ func TestRevisionIsAPatchThatRestoresTheTemplate(t *testing.T) {
 // server keeps revisions by name.
 type server map[string]*appsv1.ControllerRevision
 
-func (s server) CreateRevision(_ context.Context, r *appsv1.ControllerRevision) error {
+func (s server) Create(_ context.Context, r *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error) {
 	if s[r.Name] != nil {
-		return apierrors.NewAlreadyExists(appsv1.Resource("controllerrevisions"), r.Name)
+		return nil, apierrors.NewAlreadyExists(appsv1.Resource("controllerrevisions"), r.Name)
 	}
 	s[r.Name] = r
-	return nil
+	return r, nil
 }
 
-func (s server) UpdateRevision(_ context.Context, r *appsv1.ControllerRevision) error {
+func (s server) Update(_ context.Context, r *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error) {
 	s[r.Name] = r
-	return nil
+	return r, nil
 }
 
-func (s server) LiveRevision(_ context.Context, _, name string) (*appsv1.ControllerRevision, error) {
+func (s server) Live(_ context.Context, _, name string) (*appsv1.ControllerRevision, error) {
 	if s[name] == nil {
 		return nil, errors.New("not found")
 	}

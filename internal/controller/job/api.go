@@ -9,12 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	batch "github.com/allot-dev/allot/api/batch/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/controller/objects"
 	"github.com/allot-dev/allot/internal/controller/ownership"
-	"github.com/allot-dev/allot/internal/controller/podserver"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
@@ -28,10 +27,12 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 	); err != nil {
 		return nil, err
 	}
-	api := server{set}
 	c := newController(
 		Caches{Jobs: jobs, Pods: pods, Workloads: workloads, Groups: groups},
-		Server{Pods: podserver.New(set), Jobs: api, Workloads: api, Groups: api}, events, clock.RealClock{},
+		Server{
+			Pods: objects.On(set.Pods), Jobs: objects.On(set.Jobs), Workloads: objects.On(set.Workloads),
+			Groups: groupServer{objects.On(set.PodGroups), set},
+		}, events, clock.RealClock{},
 	)
 	c.pods.Follow(pods.Reached)
 	c.own.follow(pods.Reached, c.own.released)
@@ -48,30 +49,14 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 	return c, nil
 }
 
-// server implements the writers with a client.Set.
-type server struct{ set *client.Set }
-
-func (s server) LiveJob(ctx context.Context, namespace, name string) (*batch.Job, error) {
-	return s.set.Jobs(namespace).Get(ctx, name, metav1.GetOptions{})
+// groupServer reads and writes PodGroups with a client.Set.
+type groupServer struct {
+	objects.Server[*scheduling.PodGroup, *scheduling.PodGroupList]
+	set *client.Set
 }
 
-func (s server) UpdateJobStatus(ctx context.Context, job *batch.Job) (*batch.Job, error) {
-	return s.set.Jobs(job.Namespace).UpdateStatus(ctx, job, metav1.UpdateOptions{})
-}
-
-func (s server) CreateWorkload(ctx context.Context, w *scheduling.Workload) (*scheduling.Workload, error) {
-	return s.set.Workloads(w.Namespace).Create(ctx, w, metav1.CreateOptions{})
-}
-
-func (s server) DeleteWorkload(ctx context.Context, w *scheduling.Workload) error {
-	return s.set.Workloads(w.Namespace).Delete(ctx, w.Name, only(w))
-}
-
-func (s server) CreatePodGroup(ctx context.Context, group *scheduling.PodGroup) (*scheduling.PodGroup, error) {
-	return s.set.PodGroups(group.Namespace).Create(ctx, group, metav1.CreateOptions{})
-}
-
-func (s server) ResizePodGroup(ctx context.Context, group *scheduling.PodGroup, minCount int32) error {
+// Resize implements groupWriter.
+func (s groupServer) Resize(ctx context.Context, group *scheduling.PodGroup, minCount int32) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": group.UID},
 		"spec":     map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": minCount}}},
@@ -81,13 +66,4 @@ func (s server) ResizePodGroup(ctx context.Context, group *scheduling.PodGroup, 
 	}
 	_, err = s.set.PodGroups(group.Namespace).Patch(ctx, group.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	return err
-}
-
-func (s server) DeletePodGroup(ctx context.Context, group *scheduling.PodGroup) error {
-	return s.set.PodGroups(group.Namespace).Delete(ctx, group.Name, only(group))
-}
-
-// only returns options with a UID precondition, so that a recreated object is not deleted.
-func only(obj metav1.Object) metav1.DeleteOptions {
-	return metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(obj.GetUID()))}
 }

@@ -18,6 +18,7 @@ import (
 	batch "github.com/allot-dev/allot/api/batch/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/controller/objects"
 	"github.com/allot-dev/allot/internal/controller/ownership"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/controller/workload"
@@ -37,20 +38,20 @@ type Key struct {
 
 // jobCache is the cache of Jobs.
 type jobCache interface {
-	Get(namespace, name string) (*batch.Job, bool)
-	InNamespace(namespace string) []*batch.Job
+	objects.Getter[*batch.Job]
+	objects.Namespaced[*batch.Job]
 }
 
 // workloadCache is the cache of Workloads. It must have workloadIndex.
 type workloadCache interface {
-	Get(namespace, name string) (*scheduling.Workload, bool)
-	ByIndex(index, key string) []*scheduling.Workload
+	objects.Getter[*scheduling.Workload]
+	objects.Index[*scheduling.Workload]
 }
 
 // groupCache is the cache of PodGroups. It must have ownership.Index.
 type groupCache interface {
-	Get(namespace, name string) (*scheduling.PodGroup, bool)
-	ByIndex(index, key string) []*scheduling.PodGroup
+	objects.Getter[*scheduling.PodGroup]
+	objects.Index[*scheduling.PodGroup]
 }
 
 // Caches has the caches of the controller.
@@ -61,31 +62,24 @@ type Caches struct {
 	Groups    groupCache
 }
 
-// jobWriter reads Jobs from the API and writes their status.
-type jobWriter interface {
-	LiveJob(ctx context.Context, namespace, name string) (*batch.Job, error)
-	UpdateJobStatus(ctx context.Context, job *batch.Job) (*batch.Job, error)
-}
-
 // workloadWriter writes Workloads.
 type workloadWriter interface {
-	CreateWorkload(ctx context.Context, workload *scheduling.Workload) (*scheduling.Workload, error)
-	// DeleteWorkload deletes the Workload, with a UID precondition.
-	DeleteWorkload(ctx context.Context, workload *scheduling.Workload) error
+	objects.Creator[*scheduling.Workload]
+	objects.Deleter[*scheduling.Workload]
 }
 
 // groupWriter writes PodGroups.
 type groupWriter interface {
-	CreatePodGroup(ctx context.Context, group *scheduling.PodGroup) (*scheduling.PodGroup, error)
-	ResizePodGroup(ctx context.Context, group *scheduling.PodGroup, minCount int32) error
-	// DeletePodGroup deletes the PodGroup, with a UID precondition.
-	DeletePodGroup(ctx context.Context, group *scheduling.PodGroup) error
+	objects.Creator[*scheduling.PodGroup]
+	objects.Deleter[*scheduling.PodGroup]
+	// Resize sets the minimum number of pods of a gang.
+	Resize(ctx context.Context, group *scheduling.PodGroup, minCount int32) error
 }
 
 // Server combines the writers of the controller.
 type Server struct {
 	Pods      workload.PodServer
-	Jobs      jobWriter
+	Jobs      objects.Owner[*batch.Job]
 	Workloads workloadWriter
 	Groups    groupWriter
 }
@@ -197,7 +191,7 @@ func (c *Controller) pass(ctx context.Context, job *batch.Job, pods []*core.Pod)
 // claim returns the pods of the Job, after adopting and releasing. Adopted pods have the finalizer.
 func (c *Controller) claim(ctx context.Context, job *batch.Job, selector labels.Selector) ([]*core.Pod, error) {
 	claimer := ownership.Claimer[*batch.Job, *core.Pod]{
-		Kind: kind, Cache: c.Pods, Live: c.write.Jobs.LiveJob, Patch: c.pods.Patch,
+		Kind: kind, Cache: c.Pods, Live: c.write.Jobs.Live, Patch: c.pods.Patch,
 		Finalizers: []string{batchv1.JobTrackingFinalizer},
 	}
 	pods, err := claimer.Claim(ctx, job, selector)
@@ -219,7 +213,7 @@ func (c *Controller) writeStatus(ctx context.Context, job *batch.Job, status bat
 	}
 	updated := *job // other fields of the cached object are shared and only read
 	updated.Status = status
-	written, err := c.write.Jobs.UpdateJobStatus(ctx, &updated)
+	written, err := c.write.Jobs.UpdateStatus(ctx, &updated)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

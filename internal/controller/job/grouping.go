@@ -55,16 +55,16 @@ func (c *Controller) takeStep(ctx context.Context, job *batch.Job, step GroupSte
 	case step.MakeGroup != nil:
 		return c.makeGroup(ctx, job, step.MakeGroup)
 	case step.Resize != nil:
-		if err := c.write.Groups.ResizePodGroup(ctx, step.Resize, step.MinCount); err != nil {
+		if err := c.write.Groups.Resize(ctx, step.Resize, step.MinCount); err != nil {
 			return fmt.Errorf("resize PodGroup %s: %w", step.Resize.Name, err)
 		}
 	case step.DeleteGroup != nil:
-		if err := c.write.Groups.DeletePodGroup(ctx, step.DeleteGroup); err != nil && !isGone(err) {
+		if err := c.write.Groups.Delete(ctx, step.DeleteGroup); err != nil && !isGone(err) {
 			return fmt.Errorf("delete PodGroup %s: %w", step.DeleteGroup.Name, err)
 		}
 		c.own.groups.Deleted(job.UID, step.DeleteGroup)
 	case step.DeleteWorkload != nil:
-		if err := c.write.Workloads.DeleteWorkload(ctx, step.DeleteWorkload); err != nil && !isGone(err) {
+		if err := c.write.Workloads.Delete(ctx, step.DeleteWorkload); err != nil && !isGone(err) {
 			return fmt.Errorf("delete Workload %s: %w", step.DeleteWorkload.Name, err)
 		}
 		c.own.workloads.Deleted(job.UID, step.DeleteWorkload)
@@ -73,7 +73,7 @@ func (c *Controller) takeStep(ctx context.Context, job *batch.Job, step GroupSte
 }
 
 func (c *Controller) makeWorkload(ctx context.Context, job *batch.Job, want *scheduling.Workload) error {
-	made, err := c.write.Workloads.CreateWorkload(ctx, want)
+	made, err := c.write.Workloads.Create(ctx, want)
 	if err != nil {
 		return c.refused(job, "Workload", want.Name, err)
 	}
@@ -83,7 +83,7 @@ func (c *Controller) makeWorkload(ctx context.Context, job *batch.Job, want *sch
 }
 
 func (c *Controller) makeGroup(ctx context.Context, job *batch.Job, want *scheduling.PodGroup) error {
-	made, err := c.write.Groups.CreatePodGroup(ctx, want)
+	made, err := c.write.Groups.Create(ctx, want)
 	if err != nil {
 		return c.refused(job, "PodGroup", want.Name, err)
 	}

@@ -230,7 +230,7 @@ func doDelete(t *testing.T, w *world, d *datadriven.TestData) {
 	d.MaybeScanArgs(t, "job", &job)
 	d.MaybeScanArgs(t, "workload", &workload)
 	if group != "" {
-		if err := w.DeletePodGroup(t.Context(), w.server.groups[group]); err != nil {
+		if err := (serverOfGroups{w}).Delete(t.Context(), w.server.groups[group]); err != nil {
 			d.Fatalf(t, "%v", err)
 		}
 		w.lines = slices.DeleteFunc(w.lines, func(line string) bool { return line == "delete PodGroup "+group })
@@ -298,7 +298,10 @@ func doRefuse(t *testing.T, w *world, d *datadriven.TestData) {
 func doSync(_ *testing.T, w *world, _ *datadriven.TestData) { w.sync() }
 
 func doLose(_ *testing.T, w *world, d *datadriven.TestData) {
-	w.wire.Lose(d)
+	w.lost = nil
+	for _, arg := range d.CmdArgs {
+		w.lost = append(w.lost, arg.Vals...)
+	}
 }
 
 func doAdvance(t *testing.T, w *world, d *datadriven.TestData) {

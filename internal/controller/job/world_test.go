@@ -43,15 +43,15 @@ func (s workloadStore) ByIndex(_, key string) []*scheduling.Workload {
 		func(w *scheduling.Workload) bool { return !slices.Contains(workloadKeys(w), key) })
 }
 
-type objects struct {
+type stored struct {
 	jobs      controllertest.Store[*batch.Job]
 	pods      controllertest.Store[*core.Pod]
 	workloads workloadStore
 	groups    controllertest.Store[*scheduling.PodGroup]
 }
 
-func newObjects() objects {
-	return objects{
+func newStored() stored {
+	return stored{
 		controllertest.Store[*batch.Job]{}, controllertest.Store[*core.Pod]{},
 		workloadStore{controllertest.Store[*scheduling.Workload]{}}, controllertest.Store[*scheduling.PodGroup]{},
 	}
@@ -60,11 +60,10 @@ func newObjects() objects {
 // world is a server, caches that lag behind it until sync, and a controller between the two. All
 // writes, events and waits are collected as lines.
 type world struct {
-	wire *controllertest.Wire
 	*Controller
 	mu      sync.Mutex
-	server  objects
-	cache   objects
+	server  stored
+	cache   stored
 	now     *testclock.FakePassiveClock
 	version int
 	made    map[string]int // pods, by the beginning of their names
@@ -72,20 +71,20 @@ type world struct {
 	waiting []Key
 	later   map[Key]time.Time
 
-	lag    bool // the cache sees nothing while the controller works
+	lost   []string // verbs of requests for pods whose responses are lost
+	lag    bool     // the cache sees nothing while the controller works
 	refuse func(verb, name string) error
 	freed  func(pod *core.Pod) // called with each pod that loses the finalizer, as it is then
 }
 
 func newWorld() *world {
 	w := &world{
-		server:  newObjects(),
+		server:  newStored(),
 		now:     testclock.NewFakePassiveClock(epoch),
 		version: 100,
 		made:    map[string]int{},
 		freed:   func(*core.Pod) {},
 	}
-	w.wire = controllertest.NewWire(w)
 	w.refuse = func(string, string) error { return nil }
 	w.restart()
 	return w
@@ -93,10 +92,13 @@ func newWorld() *world {
 
 // restart puts a new controller, with empty caches that then fill, in place of the one there is.
 func (w *world) restart() {
-	w.cache, w.waiting, w.later = newObjects(), nil, map[Key]time.Time{}
+	w.cache, w.waiting, w.later = newStored(), nil, map[Key]time.Time{}
 	w.Controller = newController(
 		Caches{Jobs: w.cache.jobs, Pods: w.cache.pods, Workloads: w.cache.workloads, Groups: w.cache.groups},
-		Server{Pods: w.wire, Jobs: w, Workloads: w, Groups: w}, w, w.now,
+		Server{
+			Pods: serverOfPods{w}, Jobs: serverOfJobs{w},
+			Workloads: serverOfWorkloads{w}, Groups: serverOfGroups{w},
+		}, w, w.now,
 	)
 	w.queue = w
 	w.sync()
@@ -187,11 +189,19 @@ func (w *world) Eventf(object runtime.Object, eventtype, reason, format string, 
 	}
 }
 
+// The servers of the kinds of a world.
+type (
+	serverOfPods      struct{ *world }
+	serverOfJobs      struct{ *world }
+	serverOfWorkloads struct{ *world }
+	serverOfGroups    struct{ *world }
+)
+
 func notFound(resource, name string) error {
 	return apierrors.NewNotFound(schema.GroupResource{Resource: resource}, name)
 }
 
-func (w *world) CreatePod(_ context.Context, pod *core.Pod) (*core.Pod, error) {
+func (w serverOfPods) Create(_ context.Context, pod *core.Pod) (*core.Pod, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.refuse("create", pod.GenerateName); err != nil {
@@ -213,17 +223,17 @@ func (w *world) CreatePod(_ context.Context, pod *core.Pod) (*core.Pod, error) {
 		}
 	}
 	w.say("%s", line)
-	return pod, nil
+	return pod, w.response("create")
 }
 
-func (w *world) LivePods(_ context.Context, _ string, selector labels.Selector) ([]*core.Pod, error) {
+func (w serverOfPods) LiveMatching(_ context.Context, _ string, selector labels.Selector) ([]*core.Pod, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.say("list pods")
 	return w.server.pods.Matching(selector), nil
 }
 
-func (w *world) PatchPod(_ context.Context, pod *core.Pod, patch []byte) error {
+func (w serverOfPods) Patch(_ context.Context, pod *core.Pod, patch []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	live, ok := w.server.pods[pod.Name]
@@ -240,7 +250,7 @@ func (w *world) PatchPod(_ context.Context, pod *core.Pod, patch []byte) error {
 	if from.ResourceVersion != "" && from.ResourceVersion != live.ResourceVersion {
 		return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, pod.Name, errors.New("changed"))
 	}
-	patched, err := controllertest.Patched(live, patch)
+	patched, err := controllertest.Applied(live, patch)
 	if err != nil {
 		return err
 	}
@@ -267,7 +277,7 @@ func (w *world) putPod(pod *core.Pod) {
 	w.collect()
 }
 
-func (w *world) DeletePod(_ context.Context, pod *core.Pod) error {
+func (w serverOfPods) Delete(_ context.Context, pod *core.Pod) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	live, ok := w.server.pods[pod.Name]
@@ -279,6 +289,14 @@ func (w *world) DeletePod(_ context.Context, pod *core.Pod) error {
 	}
 	w.say("delete pod %s", pod.Name)
 	w.deletePod(live)
+	return w.response("delete")
+}
+
+// response returns an error if the response of a request for a pod is lost.
+func (w *world) response(verb string) error {
+	if slices.Contains(w.lost, verb) {
+		return errors.New("connection reset by peer")
+	}
 	return nil
 }
 
@@ -294,7 +312,7 @@ func (w *world) deletePod(live *core.Pod) {
 	w.putPod(live)
 }
 
-func (w *world) LiveJob(_ context.Context, _, name string) (*batch.Job, error) {
+func (w serverOfJobs) Live(_ context.Context, _, name string) (*batch.Job, error) {
 	job, ok := w.server.jobs[name]
 	if !ok {
 		return nil, notFound("jobs", name)
@@ -302,7 +320,7 @@ func (w *world) LiveJob(_ context.Context, _, name string) (*batch.Job, error) {
 	return job, nil
 }
 
-func (w *world) UpdateJobStatus(_ context.Context, job *batch.Job) (*batch.Job, error) {
+func (w serverOfJobs) UpdateStatus(_ context.Context, job *batch.Job) (*batch.Job, error) {
 	live, ok := w.server.jobs[job.Name]
 	if !ok {
 		return nil, notFound("jobs", job.Name)
@@ -343,7 +361,7 @@ func statusText(s batchv1.JobStatus) string {
 	return line
 }
 
-func (w *world) CreateWorkload(_ context.Context, workload *scheduling.Workload) (*scheduling.Workload, error) {
+func (w serverOfWorkloads) Create(_ context.Context, workload *scheduling.Workload) (*scheduling.Workload, error) {
 	if err := w.refuse("create", workload.Name); err != nil {
 		return nil, err
 	}
@@ -381,7 +399,7 @@ func policyText(p schedulingv1beta1.PodGroupSchedulingPolicy) string {
 	return fmt.Sprintf("gang of %d", p.Gang.MinCount)
 }
 
-func (w *world) DeleteWorkload(_ context.Context, workload *scheduling.Workload) error {
+func (w serverOfWorkloads) Delete(_ context.Context, workload *scheduling.Workload) error {
 	if err := w.refuse("delete", workload.Name); err != nil {
 		return err
 	}
@@ -390,7 +408,7 @@ func (w *world) DeleteWorkload(_ context.Context, workload *scheduling.Workload)
 	return nil
 }
 
-func (w *world) CreatePodGroup(_ context.Context, group *scheduling.PodGroup) (*scheduling.PodGroup, error) {
+func (w serverOfGroups) Create(_ context.Context, group *scheduling.PodGroup) (*scheduling.PodGroup, error) {
 	if err := w.refuse("create", group.Name); err != nil {
 		return nil, err
 	}
@@ -424,7 +442,7 @@ func (w *world) CreatePodGroup(_ context.Context, group *scheduling.PodGroup) (*
 	return group, nil
 }
 
-func (w *world) ResizePodGroup(_ context.Context, group *scheduling.PodGroup, minCount int32) error {
+func (w serverOfGroups) Resize(_ context.Context, group *scheduling.PodGroup, minCount int32) error {
 	live, ok := w.server.groups[group.Name]
 	if !ok {
 		return notFound("podgroups", group.Name)
@@ -437,7 +455,7 @@ func (w *world) ResizePodGroup(_ context.Context, group *scheduling.PodGroup, mi
 	return nil
 }
 
-func (w *world) DeletePodGroup(_ context.Context, group *scheduling.PodGroup) error {
+func (w serverOfGroups) Delete(_ context.Context, group *scheduling.PodGroup) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	live, ok := w.server.groups[group.Name]

@@ -117,7 +117,7 @@ func (w *world) MarkDisrupted(_ context.Context, pod *core.Pod, c corev1.PodCond
 	return nil
 }
 
-func (w *world) DeletePod(_ context.Context, pod *core.Pod) error {
+func (w *world) Delete(_ context.Context, pod *core.Pod) error {
 	if w.fails > 0 {
 		w.fails--
 		return errors.New("the connection is lost")

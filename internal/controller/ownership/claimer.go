@@ -10,17 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-)
 
-// Cache is a cache with Index.
-type Cache[T any] interface {
-	ByIndex(index, key string) []T
-}
+	"github.com/allot-dev/allot/internal/controller/objects"
+)
 
 // Claimer adopts and releases objects for controllers of type C, as decided by Sort.
 type Claimer[C, T metav1.Object] struct {
 	Kind  schema.GroupVersionKind // kind of the controllers
-	Cache Cache[T]
+	Cache objects.Index[T]        // must have Index
 	// Live reads a controller from the API.
 	Live func(ctx context.Context, namespace, name string) (C, error)
 	// Patch applies a strategic merge patch to an object.

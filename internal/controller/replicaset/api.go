@@ -4,15 +4,14 @@ import (
 	"context"
 
 	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/controller/objects"
 	"github.com/allot-dev/allot/internal/controller/ownership"
-	"github.com/allot-dev/allot/internal/controller/podserver"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/controller/workload"
 )
@@ -24,7 +23,9 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 	if err := sets.AddIndex(ownership.Index, ownership.Keys[*apps.ReplicaSet]); err != nil {
 		return nil, err
 	}
-	source := Source{Kind: appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), Sets: sets, Writer: server{set}}
+	source := Source{
+		Kind: appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), Sets: sets, Server: objects.On(set.ReplicaSets),
+	}
 	c, err := Of(source, set, inf, events)
 	if err != nil {
 		return nil, err
@@ -44,20 +45,8 @@ func Of(source Source, set *client.Set, inf *client.Informers, events reconciler
 	var c *Controller
 	reconcile := func(ctx context.Context, key types.NamespacedName) error { return c.Reconcile(ctx, key) }
 	runner := reconciler.New(source.name(), reconcile, reconciler.Options{Ready: inf.WaitForSync})
-	c = NewController(source, workload.NewPods(pods, podserver.New(set), events, now).Follow(pods.Reached), now, runner)
+	c = NewController(source, workload.NewPods(pods, objects.On(set.Pods), events, now).Follow(pods.Reached), now, runner)
 	c.run = runner.Run
 	pods.OnChange(c.OnPod)
 	return c, nil
-}
-
-// server implements the Writer with a client.Set.
-type server struct{ set *client.Set }
-
-func (s server) LiveReplicaSet(ctx context.Context, namespace, name string) (*apps.ReplicaSet, error) {
-	return s.set.ReplicaSets(namespace).Get(ctx, name, metav1.GetOptions{})
-}
-
-func (s server) UpdateReplicaSetStatus(ctx context.Context, rs *apps.ReplicaSet) error {
-	_, err := s.set.ReplicaSets(rs.Namespace).UpdateStatus(ctx, rs, metav1.UpdateOptions{})
-	return err
 }

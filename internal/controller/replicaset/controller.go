@@ -16,6 +16,7 @@ import (
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/objects"
 	"github.com/allot-dev/allot/internal/controller/ownership"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/controller/replica"
@@ -32,22 +33,16 @@ const (
 
 // Cache is the cache of ReplicaSets. It must have ownership.Index.
 type Cache interface {
-	Get(namespace, name string) (*apps.ReplicaSet, bool)
-	ByIndex(index, key string) []*apps.ReplicaSet
-	InNamespace(namespace string) []*apps.ReplicaSet
-}
-
-// Writer reads ReplicaSets from the API and writes their status.
-type Writer interface {
-	LiveReplicaSet(ctx context.Context, namespace, name string) (*apps.ReplicaSet, error)
-	UpdateReplicaSetStatus(ctx context.Context, rs *apps.ReplicaSet) error
+	objects.Getter[*apps.ReplicaSet]
+	objects.Index[*apps.ReplicaSet]
+	objects.Namespaced[*apps.ReplicaSet]
 }
 
 // Source is where ReplicaSets are from: their own kind, or another one that is seen as ReplicaSets.
 type Source struct {
 	Kind   schema.GroupVersionKind
 	Sets   Cache
-	Writer Writer
+	Server objects.Owner[*apps.ReplicaSet]
 	// WithoutTerminating means that the kind has no status.terminatingReplicas.
 	WithoutTerminating bool
 }
@@ -119,7 +114,7 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 // pods are neither adopted nor released.
 func (c *Controller) claim(ctx context.Context, rs *apps.ReplicaSet, selector labels.Selector) ([]*core.Pod, error) {
 	claimer := ownership.Claimer[*apps.ReplicaSet, *core.Pod]{
-		Kind: c.Kind, Cache: c.pods, Live: c.Writer.LiveReplicaSet, Patch: c.pods.Patch,
+		Kind: c.Kind, Cache: c.pods, Live: c.Server.Live, Patch: c.pods.Patch,
 		Keep: func(pod *core.Pod) bool { return !replica.Active(pod) },
 	}
 	claimed, err := claimer.Claim(ctx, rs, selector)
@@ -138,7 +133,7 @@ func (c *Controller) writeStatus(ctx context.Context, rs *apps.ReplicaSet, statu
 	}
 	updated := *rs // other fields of the cached object are shared and only read
 	updated.Status = status
-	if err := c.Writer.UpdateReplicaSetStatus(ctx, &updated); err != nil && !apierrors.IsNotFound(err) {
+	if _, err := c.Server.UpdateStatus(ctx, &updated); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("%s %s/%s: status: %w", c.name(), rs.Namespace, rs.Name, err)
 	}
 	return nil

@@ -4,12 +4,12 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/controller/objects"
 	"github.com/allot-dev/allot/internal/controller/ownership"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/controller/replicaset"
@@ -22,7 +22,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*r
 	if err := controllers.AddIndex(ownership.Index, ownership.Keys[*core.ReplicationController]); err != nil {
 		return nil, err
 	}
-	c, err := replicaset.Of(source(controllers, server{set}), set, inf, recorder{events})
+	c, err := replicaset.Of(source(controllers, objects.On(set.ReplicationControllers)), set, inf, recorder{events})
 	if err != nil {
 		return nil, err
 	}
@@ -32,22 +32,16 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*r
 
 // cache is the cache of ReplicationControllers. It must have ownership.Index.
 type cache interface {
-	Get(namespace, name string) (*core.ReplicationController, bool)
-	ByIndex(index, key string) []*core.ReplicationController
-	InNamespace(namespace string) []*core.ReplicationController
-}
-
-// writer reads ReplicationControllers from the API and writes their status.
-type writer interface {
-	Live(ctx context.Context, namespace, name string) (*core.ReplicationController, error)
-	UpdateStatus(ctx context.Context, rc *core.ReplicationController) error
+	objects.Getter[*core.ReplicationController]
+	objects.Index[*core.ReplicationController]
+	objects.Namespaced[*core.ReplicationController]
 }
 
 // source returns the ReplicationControllers as ReplicaSets.
-func source(controllers cache, api writer) replicaset.Source {
+func source(controllers cache, api objects.Owner[*core.ReplicationController]) replicaset.Source {
 	return replicaset.Source{
 		Kind: corev1.SchemeGroupVersion.WithKind("ReplicationController"),
-		Sets: asSets{controllers}, Writer: setWriter{api}, WithoutTerminating: true,
+		Sets: asSets{controllers}, Server: setServer{api}, WithoutTerminating: true,
 	}
 }
 
@@ -75,19 +69,27 @@ func toSets(controllers []*core.ReplicationController) []*apps.ReplicaSet {
 	return sets
 }
 
-// setWriter implements replicaset.Writer.
-type setWriter struct{ api writer }
+// setServer reads and writes ReplicationControllers as ReplicaSets.
+type setServer struct {
+	api objects.Owner[*core.ReplicationController]
+}
 
-func (w setWriter) LiveReplicaSet(ctx context.Context, namespace, name string) (*apps.ReplicaSet, error) {
-	rc, err := w.api.Live(ctx, namespace, name)
+// Live implements objects.Reader.
+func (s setServer) Live(ctx context.Context, namespace, name string) (*apps.ReplicaSet, error) {
+	rc, err := s.api.Live(ctx, namespace, name)
 	if err != nil {
 		return nil, err
 	}
 	return toSet(rc), nil
 }
 
-func (w setWriter) UpdateReplicaSetStatus(ctx context.Context, rs *apps.ReplicaSet) error {
-	return w.api.UpdateStatus(ctx, fromSet(rs))
+// UpdateStatus implements objects.StatusUpdater.
+func (s setServer) UpdateStatus(ctx context.Context, rs *apps.ReplicaSet) (*apps.ReplicaSet, error) {
+	rc, err := s.api.UpdateStatus(ctx, fromSet(rs))
+	if err != nil {
+		return nil, err
+	}
+	return toSet(rc), nil
 }
 
 // recorder records events about ReplicationControllers that are seen as ReplicaSets.
@@ -99,16 +101,4 @@ func (r recorder) Eventf(object runtime.Object, eventtype, reason, messageFmt st
 		object = fromSet(rs)
 	}
 	r.Recorder.Eventf(object, eventtype, reason, messageFmt, args...)
-}
-
-// server implements the writer with a client.Set.
-type server struct{ set *client.Set }
-
-func (s server) Live(ctx context.Context, namespace, name string) (*core.ReplicationController, error) {
-	return s.set.ReplicationControllers(namespace).Get(ctx, name, metav1.GetOptions{})
-}
-
-func (s server) UpdateStatus(ctx context.Context, rc *core.ReplicationController) error {
-	_, err := s.set.ReplicationControllers(rc.Namespace).UpdateStatus(ctx, rc, metav1.UpdateOptions{})
-	return err
 }

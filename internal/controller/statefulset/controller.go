@@ -17,6 +17,7 @@ import (
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/controller/history"
+	"github.com/allot-dev/allot/internal/controller/objects"
 	"github.com/allot-dev/allot/internal/controller/ownership"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/controller/workload"
@@ -34,44 +35,26 @@ const (
 
 // setCache is the cache of StatefulSets.
 type setCache interface {
-	Get(namespace, name string) (*apps.StatefulSet, bool)
-	InNamespace(namespace string) []*apps.StatefulSet
+	objects.Getter[*apps.StatefulSet]
+	objects.Namespaced[*apps.StatefulSet]
 }
 
-// claimCache is the cache of volume claims.
-type claimCache interface {
-	Get(namespace, name string) (*corev1.PersistentVolumeClaim, bool)
-}
-
-// claimWriter writes volume claims.
-type claimWriter interface {
-	CreateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error
-	UpdateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error
-}
-
-// setWriter reads StatefulSets from the API and writes their status.
-type setWriter interface {
-	LiveStatefulSet(ctx context.Context, namespace, name string) (*apps.StatefulSet, error)
-	UpdateStatefulSetStatus(ctx context.Context, set *apps.StatefulSet) error
-}
-
-// revisionWriter writes revisions.
-type revisionWriter interface {
-	history.Writer
-	history.Deleter
-	PatchRevision(ctx context.Context, revision *appsv1.ControllerRevision, strategicMerge []byte) error
+// claimServer writes volume claims.
+type claimServer interface {
+	objects.Creator[*corev1.PersistentVolumeClaim]
+	objects.Updater[*corev1.PersistentVolumeClaim]
 }
 
 // Controller reconciles all StatefulSets.
 type Controller struct {
 	sets      setCache
 	pods      *workload.Pods
-	claims    claimCache
-	revisions ownership.Cache[*appsv1.ControllerRevision]
+	claims    objects.Getter[*corev1.PersistentVolumeClaim]
+	revisions objects.Index[*appsv1.ControllerRevision]
 
-	writeSet      setWriter
-	writeClaim    claimWriter
-	writeRevision revisionWriter
+	setServer      objects.Owner[*apps.StatefulSet]
+	claimServer    claimServer
+	revisionServer history.Server
 
 	events reconciler.Recorder
 	clock  clock.PassiveClock
@@ -136,7 +119,7 @@ func (c *Controller) claimPods(
 	ctx context.Context, set *apps.StatefulSet, selector labels.Selector,
 ) ([]*core.Pod, error) {
 	claimer := ownership.Claimer[*apps.StatefulSet, *core.Pod]{
-		Kind: kind, Cache: c.pods, Live: c.writeSet.LiveStatefulSet, Patch: c.pods.Patch, Member: isMember,
+		Kind: kind, Cache: c.pods, Live: c.setServer.Live, Patch: c.pods.Patch, Member: isMember,
 	}
 	claimed, err := claimer.Claim(ctx, set, selector)
 	if err != nil {
@@ -149,7 +132,7 @@ func (c *Controller) claimRevisions(
 	ctx context.Context, set *apps.StatefulSet, selector labels.Selector,
 ) ([]*appsv1.ControllerRevision, error) {
 	claimer := ownership.Claimer[*apps.StatefulSet, *appsv1.ControllerRevision]{
-		Kind: kind, Cache: c.revisions, Live: c.writeSet.LiveStatefulSet, Patch: c.writeRevision.PatchRevision,
+		Kind: kind, Cache: c.revisions, Live: c.setServer.Live, Patch: c.revisionServer.Patch,
 	}
 	claimed, err := claimer.Claim(ctx, set, selector)
 	if err != nil {
@@ -170,7 +153,7 @@ func (c *Controller) gather(
 	if set.DeletionTimestamp != nil {
 		return g, nil // its revisions may be deleted already, and are not created again
 	}
-	current, err := history.Ensure(ctx, c.writeRevision, history.Parent{
+	current, err := history.Ensure(ctx, c.revisionServer, history.Parent{
 		Owner: set, Kind: kind, Template: &set.Spec.Template, HashLabel: hashLabel, Collisions: g.Collisions,
 	}, revisions)
 	if err != nil {

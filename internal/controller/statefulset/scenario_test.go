@@ -1,67 +1,113 @@
 package statefulset
 
 import (
-	"context"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/cockroachdb/datadriven"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/controller/controllertest"
+	"github.com/allot-dev/allot/internal/controller/history"
+	"github.com/allot-dev/allot/internal/controller/workload"
+	"github.com/allot-dev/allot/internal/testkit/line"
 )
 
-// TestScenarios runs the files in testdata. The set is always "web". Verbs:
+// TestScenarios runs the files in testdata, with the verbs of controllertest and those below. The set
+// is always "web".
 //
-//	set replicas= image= [start=] [parallel] [on-delete] [no-rolling] [partition=] [max-unavailable=] [min-ready=] [history=]
-//	    [claims=a+b] [when-scaled=] [when-deleted=] [group=] [deleting] [lag]
-//	pod name= [image=] [owner=none|web] [app=] [phase=] [ready[=age]] [unready] [deleting] [lag]   changes or adds a pod
-//	gone pod=|claim=|revision=       takes an object away
-//	claim name= [owner=web|other|POD] [plain] [deleting]   changes or adds a volume claim
-//	take image=                      another owner has the name of the revision of an image
-//	refuse verb=create|delete|create-claim [with=]
-//	lose [verb=(create,delete)]          such requests are made, and their responses are lost
-//	run [not=(pod …)]                what kubelets do: pods start and are ready, but for some; those being deleted go
-//	step [lag]                       one reconcile, with what it writes
-//	roll [not=(pod …)]               steps and runs until nothing happens; prints no status but the last
-//	advance by=
-//	pods, claims, revisions          print the server's objects
-//
-// With "lag" the cache does not see the change yet.
+//	set replicas= image= [start=] [parallel] [on-delete] [no-rolling] [partition=] [max-unavailable=] [min-ready=]
+//	    [history=] [claims=a,b] [when-scaled=] [when-deleted=] [group=] [deleting]
+//	claim NAME [owner=web|other|POD] [plain] [deleting]   changes or adds a volume claim
+//	take image=   another owner has the name of the revision of an image
+//	forget image=   the server loses the revision of an image
 func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		w := newWorld()
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			handler, ok := handlers[d.Cmd]
-			if !ok {
-				d.Fatalf(t, "no verb %q", d.Cmd)
-			}
-			handler(t, w, d)
-			if !d.HasArg("lag") {
-				w.sync()
-			}
-			if d.Cmd == "step" || d.Cmd == "roll" {
-				clear(w.Queued) // by its own writes
-			}
-			return w.flush()
-		})
-	})
+	controllertest.Walk(t, "testdata", func() *controllertest.Scenario { return newWorld().Scenario })
 }
 
-var handlers = map[string]func(*testing.T, *world, *datadriven.TestData){
-	"set": doSet, "pod": doPod, "gone": doGone, "claim": doClaim, "take": doTake, "refuse": doRefuse, "lose": doLose,
-	"run":  doRun,
-	"step": doStep, "roll": doRoll, "advance": doAdvance, "pods": doPods, "claims": doClaims, "revisions": doRevisions,
+// world is the objects of a scenario.
+type world struct {
+	*controllertest.Scenario
+	sets      *controllertest.Kind[*apps.StatefulSet]
+	claims    *controllertest.Kind[*corev1.PersistentVolumeClaim]
+	revisions *controllertest.Revisions
+	pods      *controllertest.Pods
+}
+
+func newWorld() *world {
+	s := controllertest.New("web", gatherWindow)
+	w := &world{
+		Scenario: s,
+		sets:     controllertest.NewKind[*apps.StatefulSet](s, "set", appsv1.Resource("statefulsets")),
+		claims: controllertest.NewKind[*corev1.PersistentVolumeClaim](s, "claim",
+			corev1.Resource("persistentvolumeclaims")),
+		revisions: controllertest.NewRevisions(s, hashLabel),
+		pods:      controllertest.NewPods(s),
+	}
+	c := &Controller{
+		sets: w.sets.Cache, claims: w.claims.Cache, revisions: w.revisions.Cache,
+		pods:      workload.NewPods(w.pods.Cache, w.pods, w, w.Now),
+		setServer: w.sets, claimServer: w.claims, revisionServer: w.revisions, events: w, clock: w.Now, queue: w,
+	}
+	s.Reconcile = c.Reconcile
+	s.Objects["set"], s.Objects["claim"] = w.putSet, w.putClaim
+	s.Commands["take"] = w.take
+	s.Commands["forget"] = func(l *line.Line) { w.revisions.Lose(l.Text("image", "")) }
+	w.sets.OnChange, w.claims.OnChange, w.pods.OnChange = c.onSet, c.onClaim, c.onPod
+	w.sets.Texts = map[string]func(_, _ *apps.StatefulSet) string{"status": statusText}
+	w.claims.Texts = map[string]func(_, _ *corev1.PersistentVolumeClaim) string{
+		"create": claimText, "update": claimText, "list": claimText,
+	}
+	w.pods.Texts = map[string]func(_, _ *core.Pod) string{
+		"create": func(_, pod *core.Pod) string { return " at " + revisionOf(pod) },
+		"patch":  patchText, "list": podText,
+	}
+	w.pods.Graceful = func(*core.Pod) bool { return true }
+	w.pods.New.Labels, w.pods.New.Status.Phase = map[string]string{"app": "web"}, corev1.PodPending
+	w.pods.Owner = func(string) metav1.OwnerReference { return *metav1.NewControllerRef(w.sets.Server["web"], kind) }
+	w.Status = func() string { return "status web" + statusText(nil, w.sets.Server["web"]) }
+	return w
+}
+
+func statusText(_, set *apps.StatefulSet) string {
+	s := set.Status
+	text := fmt.Sprintf(": replicas=%d ready=%d available=%d current=%d(%s) updated=%d(%s) generation=%d",
+		s.Replicas, s.ReadyReplicas, s.AvailableReplicas, s.CurrentReplicas, s.CurrentRevision, s.UpdatedReplicas,
+		s.UpdateRevision, s.ObservedGeneration)
+	if s.CollisionCount != nil && *s.CollisionCount > 0 {
+		text += fmt.Sprintf(" collisions=%d", *s.CollisionCount)
+	}
+	return text
+}
+
+func claimText(_, claim *corev1.PersistentVolumeClaim) string {
+	return fmt.Sprintf(": labels=%v owners=%v", claim.Labels, controllertest.Owners(claim))
+}
+
+func patchText(before, after *core.Pod) string {
+	if !maps.Equal(before.Labels, after.Labels) {
+		return fmt.Sprintf(": labels %v", after.Labels)
+	}
+	return fmt.Sprintf(": owners %v", controllertest.Owners(after))
+}
+
+func podText(_, pod *core.Pod) string {
+	text := fmt.Sprintf(" %s labels=%v owners=%v host=%s.%s", pod.Status.Phase, pod.Labels,
+		controllertest.Owners(pod), pod.Spec.Hostname, pod.Spec.Subdomain)
+	for _, volume := range pod.Spec.Volumes {
+		text += fmt.Sprintf(" volume=%s:%s", volume.Name, volume.PersistentVolumeClaim.ClaimName)
+	}
+	if group := pod.Spec.SchedulingGroup; group != nil {
+		text += " group=" + *group.PodGroupName
+	}
+	return text
 }
 
 func template(image string) core.PodTemplateSpec {
@@ -71,285 +117,98 @@ func template(image string) core.PodTemplateSpec {
 	}
 }
 
-func doSet(t *testing.T, w *world, d *datadriven.TestData) {
-	var replicas, start, minReady, history int
-	var image, claims, group string
-	d.ScanArgs(t, "replicas", &replicas)
-	d.ScanArgs(t, "image", &image)
-	for arg, into := range map[string]any{"start": &start, "min-ready": &minReady, "history": &history, "claims": &claims,
-		"group": &group} {
-		d.MaybeScanArgs(t, arg, into)
-	}
-	set := &apps.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
-	if live, ok := w.server.sets["web"]; ok {
-		set = live.DeepCopy()
-	}
-	n, h := int32(replicas), int32(history)
+func (w *world) putSet(l *line.Line) {
+	set := w.sets.Edit("web", func() *apps.StatefulSet { return &apps.StatefulSet{} })
 	set.Generation++
 	set.Spec = apps.StatefulSetSpec{
-		Replicas: &n, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, ServiceName: "web-svc",
-		Template: template(image), MinReadySeconds: int32(minReady), UpdateStrategy: strategy(t, d),
-		VolumeClaimTemplates: claimTemplates(claims), PersistentVolumeClaimRetentionPolicy: retention(t, d),
+		Replicas: ptr.To(l.Int32("replicas", 0)), ServiceName: "web-svc", Template: template(l.Text("image", "")),
+		Selector:        &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+		MinReadySeconds: l.Int32("min-ready", 0), UpdateStrategy: strategy(l),
+		VolumeClaimTemplates: claimTemplates(l.List("claims")), PersistentVolumeClaimRetentionPolicy: retention(l),
 	}
-	if group != "" {
+	if group := l.Text("group", ""); group != "" {
 		set.Spec.Template.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group}
 	}
-	if d.HasArg("start") {
-		set.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: int32(start)}
+	if l.Has("start") {
+		set.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: l.Int32("start", 0)}
 	}
-	if d.HasArg("history") {
-		set.Spec.RevisionHistoryLimit = &h
+	if l.Has("history") {
+		set.Spec.RevisionHistoryLimit = ptr.To(l.Int32("history", 0))
 	}
-	if d.HasArg("parallel") {
+	if l.Has("parallel") {
 		set.Spec.PodManagementPolicy = appsv1.ParallelPodManagement
 	}
-	if d.HasArg("deleting") {
-		now := metav1.NewTime(w.Now.Now())
-		set.DeletionTimestamp = &now
+	if l.Has("deleting") {
+		set = controllertest.Deleted(set, w.Now.Now())
 	}
-	w.Stamp(&set.ObjectMeta)
-	w.server.sets["web"] = set
+	w.sets.Put(set)
 }
 
-func strategy(t *testing.T, d *datadriven.TestData) appsv1.StatefulSetUpdateStrategy {
-	if d.HasArg("on-delete") {
+func strategy(l *line.Line) appsv1.StatefulSetUpdateStrategy {
+	if l.Has("on-delete") {
 		return appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}
 	}
 	strategy := appsv1.StatefulSetUpdateStrategy{Type: appsv1.RollingUpdateStatefulSetStrategyType}
-	if d.HasArg("no-rolling") {
+	if l.Has("no-rolling") {
 		return strategy
 	}
-	var partition int
-	var unavailable string
-	d.MaybeScanArgs(t, "partition", &partition)
-	d.MaybeScanArgs(t, "max-unavailable", &unavailable)
-	n := int32(partition)
-	strategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{Partition: &n}
-	if unavailable != "" {
-		v := intstr.Parse(unavailable)
-		strategy.RollingUpdate.MaxUnavailable = &v
+	strategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{Partition: ptr.To(l.Int32("partition", 0))}
+	if text := l.Text("max-unavailable", ""); text != "" {
+		strategy.RollingUpdate.MaxUnavailable = ptr.To(intstr.Parse(text))
 	}
 	return strategy
 }
 
-func claimTemplates(names string) []corev1.PersistentVolumeClaim {
+func claimTemplates(names []string) []corev1.PersistentVolumeClaim {
 	var templates []corev1.PersistentVolumeClaim
-	for _, name := range strings.FieldsFunc(names, func(r rune) bool { return r == '+' }) {
+	for _, name := range names {
 		templates = append(templates,
 			corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"of": name}}})
 	}
 	return templates
 }
 
-func retention(t *testing.T, d *datadriven.TestData) *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy {
-	scaled, deleted := "Retain", "Retain"
-	d.MaybeScanArgs(t, "when-scaled", &scaled)
-	d.MaybeScanArgs(t, "when-deleted", &deleted)
+func retention(l *line.Line) *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy {
 	return &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
-		WhenScaled:  appsv1.PersistentVolumeClaimRetentionPolicyType(scaled),
-		WhenDeleted: appsv1.PersistentVolumeClaimRetentionPolicyType(deleted),
+		WhenScaled:  appsv1.PersistentVolumeClaimRetentionPolicyType(l.Text("when-scaled", "Retain")),
+		WhenDeleted: appsv1.PersistentVolumeClaimRetentionPolicyType(l.Text("when-deleted", "Retain")),
 	}
 }
 
-func doPod(t *testing.T, w *world, d *datadriven.TestData) {
-	var name, image, owner, app, phase, ready string
-	d.ScanArgs(t, "name", &name)
-	for arg, into := range map[string]any{"image": &image, "owner": &owner, "app": &app, "phase": &phase} {
-		d.MaybeScanArgs(t, arg, into)
-	}
-	pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "web"}}}
-	pod.Status.Phase = corev1.PodPending
-	if live, ok := w.server.pods[name]; ok {
-		pod = live.DeepCopy()
-	}
-	if app != "" {
-		pod.Labels["app"] = app
-	}
-	if phase != "" {
-		pod.Status.Phase = corev1.PodPhase(phase)
-	}
-	switch owner {
-	case "none":
-		pod.OwnerReferences = nil
-	case "web":
-		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(w.server.sets["web"], kind)}
-	}
-	if d.HasArg("ready") {
-		age := time.Duration(0)
-		if arg, _ := d.Arg("ready"); len(arg.Vals) > 0 {
-			d.ScanArgs(t, "ready", &ready)
-			age = controllertest.Duration(t, ready)
-		}
-		controllertest.MakeReady(pod, w.Now.Now().Add(-age))
-	}
-	if d.HasArg("unready") {
-		pod.Status.Conditions = nil
-	}
-	if d.HasArg("deleting") {
-		now := metav1.NewTime(w.Now.Now())
-		pod.DeletionTimestamp = &now
-	}
-	w.Stamp(&pod.ObjectMeta)
-	w.server.pods[name] = pod
-}
-
-func doGone(t *testing.T, w *world, d *datadriven.TestData) {
-	var pod, claim, image string
-	d.MaybeScanArgs(t, "pod", &pod)
-	d.MaybeScanArgs(t, "claim", &claim)
-	d.MaybeScanArgs(t, "revision", &image)
-	delete(w.server.pods, pod)
-	delete(w.server.claims, claim)
-	w.readable("")
-	for name, of := range w.images {
-		if of == image {
-			delete(w.server.revisions, name)
-		}
-	}
-}
-
-func doClaim(t *testing.T, w *world, d *datadriven.TestData) {
-	var name, owner string
-	d.ScanArgs(t, "name", &name)
-	d.MaybeScanArgs(t, "owner", &owner)
-	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if live, ok := w.server.claims[name]; ok {
-		claim = live.DeepCopy()
-	}
-	var ref *metav1.OwnerReference
-	switch pod, ok := w.server.pods[owner]; {
-	case owner == "":
-	case owner == "web":
-		ref = metav1.NewControllerRef(w.server.sets["web"], kind)
-	case ok:
-		ref = metav1.NewControllerRef(pod, podKind)
-	case strings.HasPrefix(owner, "web-"):
-		ref = metav1.NewControllerRef(&metav1.ObjectMeta{Name: owner, UID: "gone"}, podKind)
-	default:
-		ref = metav1.NewControllerRef(&metav1.ObjectMeta{Name: owner, UID: "foreign"},
-			appsv1.SchemeGroupVersion.WithKind("Operator"))
-	}
-	if ref != nil {
-		if d.HasArg("plain") {
+func (w *world) putClaim(l *line.Line) {
+	claim := w.claims.Edit(l.Name(), func() *corev1.PersistentVolumeClaim { return &corev1.PersistentVolumeClaim{} })
+	if owner := l.Text("owner", ""); owner != "" {
+		ref := w.claimOwner(owner)
+		if l.Has("plain") {
 			ref.Controller = nil
 		}
 		claim.OwnerReferences = append(claim.OwnerReferences, *ref)
 	}
-	if d.HasArg("deleting") {
-		now := metav1.NewTime(w.Now.Now())
-		claim.DeletionTimestamp = &now
+	if l.Has("deleting") {
+		claim = controllertest.Deleted(claim, w.Now.Now())
 	}
-	w.Stamp(&claim.ObjectMeta)
-	w.server.claims[name] = claim
+	w.claims.Put(claim)
 }
 
-func doTake(t *testing.T, w *world, d *datadriven.TestData) {
-	var image string
-	d.ScanArgs(t, "image", &image)
-	// The name that the revision of the image will get is found by making it.
-	other := newWorld()
-	set := w.server.sets["web"].DeepCopy()
-	set.Spec.Template = template(image)
-	if _, err := other.gather(context.Background(), set, nil, nil); err != nil {
-		t.Fatal(err)
+// claimOwner returns a reference to the set, a pod, a pod that does not exist, or to a foreign owner.
+func (w *world) claimOwner(name string) *metav1.OwnerReference {
+	switch pod, ok := w.pods.Server[name]; {
+	case name == "web":
+		return metav1.NewControllerRef(w.sets.Server["web"], kind)
+	case ok:
+		return metav1.NewControllerRef(pod, podKind)
+	case strings.HasPrefix(name, "web-"):
+		return metav1.NewControllerRef(&metav1.ObjectMeta{Name: name, UID: "gone"}, podKind)
 	}
-	for _, revision := range other.server.revisions {
-		revision.OwnerReferences[0].UID = "another"
-		w.server.revisions[revision.Name] = revision
-	}
+	return metav1.NewControllerRef(&metav1.ObjectMeta{Name: name, UID: "foreign"},
+		appsv1.SchemeGroupVersion.WithKind("Operator"))
 }
 
-func doRefuse(t *testing.T, w *world, d *datadriven.TestData) { w.DoRefuse(t, d) }
-
-func doLose(_ *testing.T, w *world, d *datadriven.TestData) {
-	w.wire.Lose(d)
-}
-
-func doAdvance(t *testing.T, w *world, d *datadriven.TestData) { w.DoAdvance(t, d) }
-
-func doRun(t *testing.T, w *world, d *datadriven.TestData) { w.runPods(without(t, d)) }
-
-func without(t *testing.T, d *datadriven.TestData) []string {
-	var not string
-	d.MaybeScanArgs(t, "not", &not)
-	return strings.Fields(not)
-}
-
-func (w *world) runPods(not []string) (moved bool) {
-	for _, name := range slices.Sorted(maps.Keys(w.server.pods)) {
-		pod := w.server.pods[name]
-		switch {
-		case pod.DeletionTimestamp != nil:
-			delete(w.server.pods, name)
-			moved = true
-		case slices.Contains(not, name):
-		case pod.Status.Phase == corev1.PodPending:
-			pod = pod.DeepCopy()
-			controllertest.MakeReady(pod, w.Now.Now())
-			w.Stamp(&pod.ObjectMeta)
-			w.server.pods[name] = pod
-			moved = true
-		}
-	}
-	return moved
-}
-
-func (w *world) step() {
-	if err := w.Reconcile(context.Background(), types.NamespacedName{Namespace: "default", Name: "web"}); err != nil {
-		w.Say("error: %v", err)
-	}
-}
-
-func doStep(_ *testing.T, w *world, _ *datadriven.TestData) { w.step() }
-
-func doRoll(t *testing.T, w *world, d *datadriven.TestData) {
-	not := without(t, d)
-	var all []string
-	for range 100 {
-		w.step()
-		quiet := len(w.Lines) == 0
-		text := strings.TrimSuffix(w.flush(), "\n")
-		for line := range strings.SplitSeq(text, "\n") {
-			if line != "ok" && !strings.HasPrefix(line, "queue") && !strings.HasPrefix(line, "status") &&
-				!strings.HasPrefix(line, "again") {
-				all = append(all, line)
-			}
-		}
-		w.sync()
-		if moved := w.runPods(not); quiet && !moved {
-			w.Lines = []string{strings.Join(append(all, describe(w.server.sets["web"])), "\n")} // in the order of the steps
-			return
-		}
-		w.sync()
-		w.Now.Step(time.Second)
-	}
-	w.Lines = append(all, "no end")
-}
-
-func doPods(_ *testing.T, w *world, _ *datadriven.TestData) {
-	for _, pod := range w.server.pods.InNamespace("") {
-		line := fmt.Sprintf("%s %s labels=%v owners=%v host=%s.%s", pod.Name, pod.Status.Phase, pod.Labels,
-			controllertest.Owners(pod), pod.Spec.Hostname, pod.Spec.Subdomain)
-		for _, volume := range pod.Spec.Volumes {
-			line += fmt.Sprintf(" volume=%s:%s", volume.Name, volume.PersistentVolumeClaim.ClaimName)
-		}
-		if group := pod.Spec.SchedulingGroup; group != nil {
-			line += " group=" + *group.PodGroupName
-		}
-		w.Say("%s", line)
-	}
-}
-
-func doClaims(_ *testing.T, w *world, _ *datadriven.TestData) {
-	for _, claim := range w.server.claims.InNamespace("") {
-		w.Say("%s %s", claim.Name, describeClaim(claim))
-	}
-}
-
-func doRevisions(_ *testing.T, w *world, _ *datadriven.TestData) {
-	revisions := w.server.revisions.InNamespace("")
-	slices.SortFunc(revisions, func(a, b *appsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
-	for _, r := range revisions {
-		w.Say("%d %s owners=%v", r.Revision, r.Name, controllertest.Owners(r))
+func (w *world) take(l *line.Line) {
+	image := template(l.Text("image", ""))
+	if err := w.revisions.Take(history.Parent{
+		Owner: w.sets.Server["web"], Kind: kind, Template: &image, HashLabel: hashLabel,
+	}); err != nil {
+		l.Failf("%w", err)
 	}
 }

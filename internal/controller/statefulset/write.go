@@ -68,7 +68,7 @@ func (c *Controller) create(ctx context.Context, set *apps.StatefulSet, member M
 func (c *Controller) createClaim(
 	ctx context.Context, set *apps.StatefulSet, claim *corev1.PersistentVolumeClaim,
 ) error {
-	err := c.writeClaim.CreateClaim(ctx, claim)
+	_, err := c.claimServer.Create(ctx, claim)
 	switch {
 	case err == nil:
 		c.events.Eventf(set, corev1.EventTypeNormal, "SuccessfulCreate", "Created persistentvolumeclaim: %s", claim.Name)
@@ -86,7 +86,7 @@ func (c *Controller) createClaim(
 func (c *Controller) updateClaim(
 	ctx context.Context, set *apps.StatefulSet, claim *corev1.PersistentVolumeClaim,
 ) error {
-	err := c.writeClaim.UpdateClaim(ctx, claim)
+	_, err := c.claimServer.Update(ctx, claim)
 	switch {
 	case err == nil:
 		if slices.ContainsFunc(
@@ -128,7 +128,7 @@ func (c *Controller) writeStatus(ctx context.Context, set *apps.StatefulSet, sta
 	}
 	updated := *set // other fields of the cached object are shared and only read
 	updated.Status = status
-	if err := c.writeSet.UpdateStatefulSetStatus(ctx, &updated); err != nil && !apierrors.IsNotFound(err) {
+	if _, err := c.setServer.UpdateStatus(ctx, &updated); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("status: %w", err)
 	}
 	return nil
@@ -144,5 +144,5 @@ func (c *Controller) forget(ctx context.Context, g Gathered, revisions []*appsv1
 		inUse[revisionOf(pod)] = true
 	}
 	used := func(r *appsv1.ControllerRevision) bool { return inUse[r.Name] }
-	return history.Trim(ctx, c.writeRevision, revisions, used, g.Set.Spec.RevisionHistoryLimit)
+	return history.Trim(ctx, c.revisionServer, revisions, used, g.Set.Spec.RevisionHistoryLimit)
 }

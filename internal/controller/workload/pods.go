@@ -16,6 +16,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/expectations"
+	"github.com/allot-dev/allot/internal/controller/objects"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
@@ -30,18 +31,16 @@ type Owner interface {
 
 // PodCache is the cache of pods. It must have ownership.Index.
 type PodCache interface {
-	Get(namespace, name string) (*core.Pod, bool)
-	ByIndex(index, key string) []*core.Pod
+	objects.Getter[*core.Pod]
+	objects.Index[*core.Pod]
 }
 
-// PodServer writes pods, and reads them from the API.
+// PodServer writes pods, and reads them from the API. Delete deletes them gracefully.
 type PodServer interface {
-	CreatePod(ctx context.Context, pod *core.Pod) (*core.Pod, error)
-	PatchPod(ctx context.Context, pod *core.Pod, strategicMerge []byte) error
-	// DeletePod deletes the pod gracefully, with a UID precondition.
-	DeletePod(ctx context.Context, pod *core.Pod) error
-	// LivePods returns the pods that match the selector, as they are now.
-	LivePods(ctx context.Context, namespace string, selector labels.Selector) ([]*core.Pod, error)
+	objects.Creator[*core.Pod]
+	objects.Patcher[*core.Pod]
+	objects.Deleter[*core.Pod]
+	objects.Selector[*core.Pod]
 }
 
 // Pods is one controller's access to the pods of its owners. It is safe for concurrent use.
@@ -70,7 +69,7 @@ func (p *Pods) Settled(
 	ctx context.Context, owner Owner, selector labels.Selector,
 ) (ok bool, wait time.Duration, err error) {
 	if p.own.InDoubt(owner.GetUID()) {
-		pods, err := p.server.LivePods(ctx, owner.GetNamespace(), selector)
+		pods, err := p.server.LiveMatching(ctx, owner.GetNamespace(), selector)
 		if err != nil {
 			return false, 0, fmt.Errorf("look for pods after a request without a response: %w", err)
 		}
@@ -89,7 +88,7 @@ func (p *Pods) Settled(
 // Create creates a pod for the owner, and reports whether it did. In a namespace that is being
 // terminated it creates nothing, without an error: the owner will be deleted as well.
 func (p *Pods) Create(ctx context.Context, owner Owner, pod *core.Pod) (bool, error) {
-	created, err := p.server.CreatePod(ctx, pod)
+	created, err := p.server.Create(ctx, pod)
 	switch {
 	case err == nil:
 		p.own.Created(owner.GetUID(), created)
@@ -106,7 +105,7 @@ func (p *Pods) Create(ctx context.Context, owner Owner, pod *core.Pod) (bool, er
 
 // Delete deletes a pod of the owner. A pod that no longer exists is as good.
 func (p *Pods) Delete(ctx context.Context, owner Owner, pod *core.Pod) error {
-	err := p.server.DeletePod(ctx, pod)
+	err := p.server.Delete(ctx, pod)
 	switch {
 	case err == nil:
 		p.events.Eventf(owner, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted pod: %v", pod.Name)
@@ -125,7 +124,7 @@ func (p *Pods) Delete(ctx context.Context, owner Owner, pod *core.Pod) error {
 
 // Patch applies a strategic merge patch to a pod.
 func (p *Pods) Patch(ctx context.Context, pod *core.Pod, patch []byte) error {
-	return p.server.PatchPod(ctx, pod, patch)
+	return p.server.Patch(ctx, pod, patch)
 }
 
 // Observe handles an event of the cache. It must be called for every event, in order.

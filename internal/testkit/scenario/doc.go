@@ -1,8 +1,6 @@
 // Package scenario runs text files against the pure core: objects, commands and their output.
 //
-// A file consists of directives of github.com/cockroachdb/datadriven: a command, its input lines,
-// "----", and the output, which `go test -rewrite` writes. An input line is a verb with arguments;
-// {0..3} in it makes four lines:
+// The syntax is that of internal/testkit/line:
 //
 //	objects
 //	node n1 cpu=8 pods=110 label=zone=a taint=key=value:NoSchedule
