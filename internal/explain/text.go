@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -137,12 +138,12 @@ func (t *text) class(c *NodeClass) {
 	}
 	t.paragraph(fmt.Sprintf("%4d  ", c.Nodes), "      ", what)
 	var plain []string
-	for _, e := range c.Examples {
-		if e.Found == "" {
-			plain = append(plain, e.Node)
+	for _, alike := range examplesByFound(c.Examples) {
+		if alike.found == "" {
+			plain = alike.nodes
 			continue
 		}
-		t.paragraph(fmt.Sprintf("      %s: ", e.Node), "        ", e.Found)
+		t.paragraph("      ", "        ", strings.Join(alike.nodes, ", ")+": "+alike.found)
 	}
 	more := c.Nodes - len(c.Examples)
 	switch {
@@ -153,6 +154,26 @@ func (t *text) class(c *NodeClass) {
 	case more > 0:
 		t.line(fmt.Sprintf("      and %d more", more))
 	}
+}
+
+// alikeNodes are nodes where the same was found.
+type alikeNodes struct {
+	found string
+	nodes []string
+}
+
+// examplesByFound returns the examples together that say the same, in the order of the first of each.
+func examplesByFound(examples []NodeExample) []alikeNodes {
+	var list []alikeNodes
+	for _, e := range examples {
+		i := slices.IndexFunc(list, func(a alikeNodes) bool { return a.found == e.Found })
+		if i < 0 {
+			i = len(list)
+			list = append(list, alikeNodes{found: e.Found})
+		}
+		list[i].nodes = append(list[i].nodes, e.Node)
+	}
+	return list
 }
 
 func (t *text) nearest(n *Nearest) {
