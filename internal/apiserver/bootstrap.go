@@ -29,7 +29,8 @@ func addHooks(
 		return err
 	}
 	if err := front.AddPostStartHook("allot-openapi", func(hook genericapiserver.PostStartHookContext) error {
-		return publishOpenAPI(cfg, front, custom, hook.Done())
+		documents := &openAPIDocuments{cfg: cfg, front: front, custom: custom}
+		return documents.publish(hook.Done())
 	}); err != nil {
 		return err
 	}

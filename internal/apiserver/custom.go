@@ -31,7 +31,6 @@ func (s *Server) newCustomResources(
 	generic := *front
 	generic.PostStartHooks = map[string]genericapiserver.PostStartHookConfigEntry{}
 	generic.RESTOptionsGetter = nil
-	generic.SkipOpenAPIInstallation = true
 	generic.MergedResourceConfig = extensions.DefaultAPIResourceConfigSource()
 
 	etcd := s.backend.options(extensions.Codecs.LegacyCodec(apiextensionsv1.SchemeGroupVersion),

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/emicklei/go-restful/v3"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -13,13 +15,17 @@ import (
 	openapiv3controller "k8s.io/apiextensions-apiserver/pkg/controller/openapiv3"
 	extensionsopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	endpoints "k8s.io/apiserver/pkg/endpoints/openapi"
 	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/routes"
 	"k8s.io/kube-openapi/pkg/builder"
 	"k8s.io/kube-openapi/pkg/builder3"
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/common/restfuladapter"
 	"k8s.io/kube-openapi/pkg/handler"
+	"k8s.io/kube-openapi/pkg/handler3"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/allot-dev/allot/api/openapi"
 )
@@ -45,48 +51,95 @@ func setOpenAPI(cfg *genericapiserver.Config, scheme *runtime.Scheme) error {
 	cfg.OpenAPIConfig.Info.Title, cfg.OpenAPIConfig.Info.Version = "allot", KubernetesVersion
 	cfg.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(definitions, namer)
 	cfg.OpenAPIV3Config.GetDefinitionName = openapi.Namer(scheme, extensions.Scheme)
+	cfg.SkipOpenAPIInstallation = true // see openAPIDocuments
 	cfg.OpenAPIV3Config.Info.Title, cfg.OpenAPIV3Config.Info.Version = "allot", KubernetesVersion
 	// DefaultOpenAPIV3Config has called definitions; later calls cannot fail otherwise.
 	return failed
 }
 
-// publishOpenAPI adds the OpenAPI definitions of custom resources to those of the front server. It
-// runs as a post-start hook, because the front's services do not exist before.
-func publishOpenAPI(
-	cfg *genericapiserver.Config,
-	front *genericapiserver.GenericAPIServer,
-	custom *extensions.CustomResourceDefinitions,
-	stop <-chan struct{},
-) error {
-	services := front.Handler.GoRestfulContainer.RegisteredWebServices()
-	for _, ws := range custom.GenericAPIServer.Handler.GoRestfulContainer.RegisteredWebServices() {
+// openAPIDocuments serves the OpenAPI documents of all kinds, custom resources included.
+type openAPIDocuments struct {
+	cfg    *genericapiserver.Config
+	front  *genericapiserver.GenericAPIServer
+	custom *extensions.CustomResourceDefinitions
+}
+
+// publish begins to serve the documents. It runs as a post-start hook, because the kinds of the
+// front server are complete then.
+func (d *openAPIDocuments) publish(stop <-chan struct{}) error {
+	v3, err := d.publishV3()
+	if err != nil {
+		return err
+	}
+	v2 := &openAPIV2{openAPIDocuments: d}
+	service := handler.NewOpenAPIService(&v2.static)
+	service.RegisterOpenAPIVersionedService("/openapi/v2", v2)
+
+	definitions := d.custom.Informers.Apiextensions().V1().CustomResourceDefinitions()
+	go openapicontroller.NewController(definitions).Run(&v2.static, service, stop)
+	go openapiv3controller.NewController(definitions).Run(v3, stop)
+	return nil
+}
+
+// publishV3 serves a document for each group and version of both servers.
+func (d *openAPIDocuments) publishV3() (*handler3.OpenAPIService, error) {
+	front := d.front.Handler
+	service := routes.OpenAPI{V3Config: d.cfg.OpenAPIV3Config}.InstallV3(front.GoRestfulContainer, front.NonGoRestfulMux)
+	root := "/apis/" + apiextensionsv1.SchemeGroupVersion.String()
+	for _, ws := range d.customServices() {
+		if ws.RootPath() != root {
+			continue
+		}
+		document, err := builder3.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices([]*restful.WebService{ws}),
+			d.cfg.OpenAPIV3Config)
+		if err != nil {
+			return nil, fmt.Errorf("build OpenAPI v3 of %s: %w", root, err)
+		}
+		service.UpdateGroupVersion(strings.TrimPrefix(root, "/"), document)
+	}
+	return service, nil
+}
+
+func (d *openAPIDocuments) customServices() []*restful.WebService {
+	return d.custom.GenericAPIServer.Handler.GoRestfulContainer.RegisteredWebServices()
+}
+
+// openAPIV2 is the document of version 2, which has all kinds. It is built for the first request:
+// clients of the last years read version 3, and it would take a tenth of the memory of an idle server.
+type openAPIV2 struct {
+	*openAPIDocuments
+	built  sync.Once
+	failed error
+	// static has what is not custom. It is empty until it is built, which is before any request is
+	// served; custom resources are merged into it for a request too.
+	static spec.Swagger
+}
+
+// Handle implements common.PathHandler. It registers a handler that needs static.
+func (v *openAPIV2) Handle(path string, next http.Handler) {
+	v.front.Handler.NonGoRestfulMux.Handle(path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v.built.Do(func() { v.failed = v.build() })
+		if v.failed != nil {
+			responsewriters.InternalError(w, r, v.failed)
+			return
+		}
+		next.ServeHTTP(w, r)
+	}))
+}
+
+// build fills static.
+func (v *openAPIV2) build() error {
+	services := v.front.Handler.GoRestfulContainer.RegisteredWebServices()
+	for _, ws := range v.customServices() {
 		if ws.RootPath() != "/version" {
 			services = append(services, ws)
 		}
 	}
-	static, err := builder.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices(services), cfg.OpenAPIConfig)
+	built, err := builder.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices(services), v.cfg.OpenAPIConfig)
 	if err != nil {
 		return fmt.Errorf("build OpenAPI v2: %w", err)
 	}
-	static.Definitions = handler.PruneDefaults(static.Definitions)
-	if err := front.OpenAPIVersionedService.UpdateSpec(static); err != nil {
-		return fmt.Errorf("publish OpenAPI v2: %w", err)
-	}
-
-	root := "/apis/" + apiextensionsv1.SchemeGroupVersion.String()
-	for _, ws := range services {
-		if ws.RootPath() != root {
-			continue
-		}
-		v3, err := builder3.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices([]*restful.WebService{ws}),
-			cfg.OpenAPIV3Config)
-		if err != nil {
-			return fmt.Errorf("build OpenAPI v3 of %s: %w", root, err)
-		}
-		front.OpenAPIV3VersionedService.UpdateGroupVersion(strings.TrimPrefix(root, "/"), v3)
-	}
-	informer := custom.Informers.Apiextensions().V1().CustomResourceDefinitions()
-	go openapicontroller.NewController(informer).Run(static, front.OpenAPIVersionedService, stop)
-	go openapiv3controller.NewController(informer).Run(front.OpenAPIV3VersionedService, stop)
+	built.Definitions = handler.PruneDefaults(built.Definitions)
+	v.static = *built
 	return nil
 }
