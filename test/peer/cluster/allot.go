@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -65,26 +64,10 @@ func (k *Kubernetes) StartAllot(
 	}
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
-	if err := until(ctx, p, func() error { return ready(ctx, "http://"+address) }); err != nil {
+	if err := until(ctx, p, func() error { return responds(ctx, "http://"+address+"/readyz?verbose") }); err != nil {
 		return nil, errors.Join(err, p.Kill())
 	}
 	return p, nil
-}
-
-func ready(ctx context.Context, url string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/readyz?verbose", nil)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return errors.New(resp.Status)
-	}
-	return nil
 }
 
 // withoutDeployments removes Deployments, whose pods would need images that do not exist.

@@ -27,7 +27,7 @@ func (k *Kubernetes) StartBeside(ctx context.Context) (*Process, *rest.Config, e
 		return nil, nil, err
 	}
 	p, err := StartProcess(k.Dir, "allot-apiserver", binary, "apiserver", "--data-dir", dir, "--etcd-servers",
-		k.Etcd.Endpoint())
+		k.etcdURL)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,23 +35,31 @@ type Options struct {
 	Versions []string
 	// ServerOnly omits the controller manager.
 	ServerOnly bool
+	// Measured has every component in a process of its own: etcd too, which syncs to disk, and the
+	// scheduler. Clients send as many requests as they can, and the controllers are those that pods,
+	// PodGroups and claims need.
+	Measured bool
 }
 
-// Kubernetes is an API server and a controller manager of Kubernetes with an etcd in this process.
+// Kubernetes is an API server and a controller manager of Kubernetes with an etcd in this process,
+// or with a scheduler and an etcd in processes of their own.
 type Kubernetes struct {
 	// Config is the client configuration of an administrator; Kubeconfig is a file with the same
 	// content.
 	Config     *rest.Config
 	Kubeconfig string
-	// Etcd has its objects.
+	// Etcd has its objects, unless that is a process of its own.
 	Etcd *etcd.Server
 	// Dir has its files, and the logs of its processes.
 	Dir string
 
 	opts      Options
 	authority *pki.Authority
+	etcdURL   string
+	etcd      *Process
 	server    *Process
 	manager   *Process
+	scheduler *Process
 }
 
 // gates are the feature gates that PodGroups and their claims require; in 1.37 they are off by
@@ -77,7 +86,7 @@ func StartKubernetes(ctx context.Context, opts Options) (_ *Kubernetes, err erro
 	if k.authority, err = pki.Open(filepath.Join(opts.Dir, "pki"), time.Now); err != nil {
 		return nil, err
 	}
-	if k.Etcd, err = etcd.Start(ctx, etcd.Options{Dir: filepath.Join(opts.Dir, "etcd"), UnsafeNoFsync: true}); err != nil {
+	if err := k.startEtcd(ctx, binary); err != nil {
 		return nil, err
 	}
 	if err := k.startServer(ctx, binary); err != nil {
@@ -86,7 +95,25 @@ func StartKubernetes(ctx context.Context, opts Options) (_ *Kubernetes, err erro
 	if opts.ServerOnly {
 		return k, nil
 	}
-	return k, k.startManager(ctx, binary)
+	if err := k.startManager(ctx, binary); err != nil {
+		return nil, err
+	}
+	if opts.Measured {
+		return k, k.startScheduler(ctx, binary)
+	}
+	return k, nil
+}
+
+func (k *Kubernetes) startEtcd(ctx context.Context, binary string) (err error) {
+	dir := filepath.Join(k.opts.Dir, "etcd")
+	if k.opts.Measured {
+		return k.startEtcdProcess(ctx, binary, dir)
+	}
+	if k.Etcd, err = etcd.Start(ctx, etcd.Options{Dir: dir, UnsafeNoFsync: true}); err != nil {
+		return err
+	}
+	k.etcdURL = k.Etcd.Endpoint()
+	return nil
 }
 
 func (k *Kubernetes) startServer(ctx context.Context, binary string) error {
@@ -102,7 +129,7 @@ func (k *Kubernetes) startServer(ctx context.Context, binary string) error {
 	}
 	args := []string{
 		"kube-apiserver",
-		"--etcd-servers=" + k.Etcd.Endpoint(),
+		"--etcd-servers=" + k.etcdURL,
 		"--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(port),
 		// There are no Services for the API server.
 		"--advertise-address=192.0.2.1", "--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.96.0.0/16",
@@ -156,6 +183,9 @@ func (k *Kubernetes) startManager(ctx context.Context, binary string) (err error
 		// Simulated nodes renew no leases.
 		"--node-monitor-grace-period=24h",
 	}, k.features()...)
+	if k.opts.Measured {
+		args = append(args, measuredControllers, measuredQPS, measuredBurst)
+	}
 	if k.manager, err = StartProcess(k.Dir, "kube-controller-manager", binary, args...); err != nil {
 		return err
 	}
@@ -223,10 +253,8 @@ func (k *Kubernetes) waitReady(ctx context.Context) error {
 // completely.
 func (k *Kubernetes) Stop() error {
 	var errs []error
-	for _, p := range []*Process{k.manager, k.server} {
-		if p != nil {
-			errs = append(errs, p.Stop())
-		}
+	for _, p := range slices.Backward(k.Processes()) {
+		errs = append(errs, p.Stop())
 	}
 	if k.Etcd != nil {
 		errs = append(errs, k.Etcd.Close())
@@ -239,10 +267,8 @@ func (k *Kubernetes) file(name string) string { return filepath.Join(k.Dir, "pki
 // Tail returns the end of the logs of the processes.
 func (k *Kubernetes) Tail() string {
 	var out []string
-	for _, p := range []*Process{k.server, k.manager} {
-		if p != nil {
-			out = append(out, p.Tail())
-		}
+	for _, p := range k.Processes() {
+		out = append(out, p.Tail())
 	}
 	return strings.Join(out, "\n")
 }

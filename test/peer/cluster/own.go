@@ -57,7 +57,7 @@ func StartOwn(ctx context.Context, dir string) (_ *Own, err error) {
 		return nil, err
 	}
 	o.parts = append(o.parts, manager)
-	return o, until(ctx, manager, func() error { return ready(ctx, "http://"+health) })
+	return o, until(ctx, manager, func() error { return responds(ctx, "http://"+health+"/readyz?verbose") })
 }
 
 func readyByKubeconfig(ctx context.Context, path string) error {

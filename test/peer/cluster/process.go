@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -101,4 +102,30 @@ func (p *Process) MostMemory() int64 {
 		}
 	}
 	return 0
+}
+
+// clockTick is the unit of times in /proc: a hundredth of a second on every architecture of Go.
+const clockTick = 10 * time.Millisecond
+
+// CPU returns the CPU time that the process has used, in user and kernel mode.
+func (p *Process) CPU() (time.Duration, error) {
+	path := fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	// The name of the command is in parentheses, and may contain spaces. The fields after it begin
+	// with the third.
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("%s: %d fields after the name", path, len(fields))
+	}
+	user, err1 := strconv.ParseInt(fields[11], 10, 64)
+	system, err2 := strconv.ParseInt(fields[12], 10, 64)
+	return time.Duration(user+system) * clockTick, errors.Join(err1, err2)
+}
+
+// ResetPeak makes MostMemory begin again with the memory that the process uses now.
+func (p *Process) ResetPeak() error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.cmd.Process.Pid), []byte("5"), 0)
 }
