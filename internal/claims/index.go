@@ -23,7 +23,8 @@ func PodIndexKeys(pod *core.Pod) []string {
 		return names
 	}
 	for i := range pod.Spec.ResourceClaims {
-		if means, may := mayMeanGroupEntry(&pod.Spec.ResourceClaims[i]); may && !hasRecord(pod, pod.Spec.ResourceClaims[i].Name) {
+		entry := &pod.Spec.ResourceClaims[i]
+		if means, may := mayMeanGroupEntry(entry); may && !hasRecord(pod, entry.Name) {
 			names = append(names, entryKey(pod.Namespace, means))
 		}
 	}

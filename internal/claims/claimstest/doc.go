@@ -4,6 +4,7 @@
 //	group pg claims=shared:template/one-gpu status=shared:pg-shared-abcde deleting
 //	pod m-0 group=pg claims=shared:group/shared node=n1 phase=Running
 //	claim c owner=group/pg entry=shared allocated finalizer reserved=group/pg,pod/m-0
+//	tree t parent=root claims=shared:template/one-gpu
 //	template one-gpu labels=a:b
 //	clustertemplate one-gpu
 //
