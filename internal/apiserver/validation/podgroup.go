@@ -25,7 +25,7 @@ func podGroupSpec(path *field.Path, spec *scheduling.PodGroupSpec) field.ErrorLi
 		groupPriority(path, spec.PriorityClassName, spec.Priority, spec.PreemptionPolicy),
 	)
 	if parent := spec.ParentCompositePodGroupName; parent != nil {
-		errs = append(errs, dnsSubdomain(path.Child("parentCompositePodGroupName"), *parent)...)
+		errs = append(errs, wellFormed(path.Child("parentCompositePodGroupName"), *parent, isSubdomain)...)
 		if spec.WorkloadRef == nil {
 			errs = append(errs, field.Required(path.Child("workloadRef"), "must be set when parentCompositePodGroupName is set"))
 		}

@@ -51,6 +51,14 @@ func Intended() []Rule {
 			Holds:  concernsManyClaims,
 		},
 		{
+			Name:   "a whole manifest may leave out the policy that was filled in",
+			Listed: "a patch that takes from a PodGroup what was filled in at its creation",
+			Holds: func(d Difference, r Request) bool {
+				return d.kubernetes() && r.Kind == "PodGroup" && r.Verb == "update" && r.has("workloadRef") &&
+					d.is("Invalid", "spec.schedulingPolicy", "spec.schedulingPolicy.basic", "spec.schedulingPolicy.gang")
+			},
+		},
+		{
 			Name:   "the finalizer of a PodGroup is there from the start",
 			Listed: "PodGroup protection finalizer",
 			Holds: func(d Difference, r Request) bool {
