@@ -114,7 +114,7 @@ func (p *Problem) FreeAndScore(node *model.NodeInfo) (free int, score int64, ava
 	offer, reason := p.NodeOffer(node)
 	switch {
 	case reason == nil:
-		offer.EachFree(func(_ model.PoolID, devices int) { free += devices })
+		offer.EachDevice(func(_ model.PoolID, _, requests int) { free += requests })
 		return free, offer.bestScore, Sufficient
 	case reason.Kind == SelectorError:
 		return 0, 0, SelectorFailed
@@ -362,8 +362,8 @@ func (offer *NodeOffer) countAll(o *alternative) int {
 	return count
 }
 
-// EachDevice calls each with every device that a request could use, by its index in its pool, and the
-// number of requests that it could serve at most.
+// EachDevice calls each with every device that a request could use, by its index in its pool, and
+// the number of requests that it could serve at most.
 func (offer *NodeOffer) EachDevice(each func(pool model.PoolID, device, requests int)) {
 	for i := range offer.cells {
 		cell := &offer.cells[i]
@@ -376,16 +376,6 @@ func (offer *NodeOffer) EachDevice(each func(pool model.PoolID, device, requests
 		}
 		for _, device := range cell.devices {
 			each(offer.views[cell.view].ID, device, requests)
-		}
-	}
-}
-
-// EachFree calls each with the number of devices of a pool that a request could use. A pool may be
-// passed more than once.
-func (offer *NodeOffer) EachFree(each func(pool model.PoolID, devices int)) {
-	for i := range offer.cells {
-		if offer.cells[i].adminClaim < 0 {
-			each(offer.views[offer.cells[i].view].ID, offer.cells[i].available())
 		}
 	}
 }

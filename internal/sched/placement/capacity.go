@@ -137,8 +137,8 @@ func (c *podClass) capacity(
 	return pods, devices
 }
 
-// addFreeDevices adds the free devices that the node offers, and reports whether at least one member
-// could have its own devices.
+// addFreeDevices adds the free devices that the node offers, and reports whether at least one
+// member could have its own devices.
 func (c *podClass) addFreeDevices(info *model.NodeInfo, devices freeDevices) bool {
 	f := c.form(info)
 	if f.problem == nil {

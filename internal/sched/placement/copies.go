@@ -28,7 +28,7 @@ func (c *podClass) maxCopies(info *model.NodeInfo, most int) int {
 		f.copies = &copies{problems: map[int]*alloc.Problem{}, known: map[string]int{}}
 	}
 	free := 0
-	offer.EachFree(func(_ model.PoolID, n int) { free += n })
+	offer.EachDevice(func(_ model.PoolID, _, requests int) { free += requests })
 	if least := f.problem.MinDevices(); least > 0 {
 		most = min(most, free/least)
 	}

@@ -77,8 +77,8 @@ func newMixer(classes []*podClass, budget *alloc.Budget) *mixer {
 	return m
 }
 
-// find chooses mixes for the nodes that place target members together. It returns Exhausted if there
-// are none.
+// find chooses mixes for the nodes that place target members together. It returns Exhausted if
+// there are none.
 func (m *mixer) find(target int) alloc.Outcome {
 	left := make(mix, len(m.classes))
 	for i, c := range m.classes {
