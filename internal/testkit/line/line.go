@@ -148,7 +148,7 @@ func (l *Line) Err() error {
 	if l.err != nil {
 		return l.err
 	}
-	for _, word := range append(slices.Clone(l.words), l.Keys()...) {
+	for _, word := range slices.Concat(l.words, l.Keys()) {
 		if !l.read[word] {
 			return fmt.Errorf("unknown argument %q", word)
 		}

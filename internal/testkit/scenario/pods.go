@@ -232,9 +232,7 @@ func (s *Scenario) group(l *line.Line) error {
 	if l.Has("scheduled") {
 		group.Status.Conditions = []metav1.Condition{{Type: "PodGroupScheduled", Status: metav1.ConditionTrue}}
 	}
-	if err := groupRank(&group.Spec, l); err != nil {
-		return err
-	}
+	groupRank(&group.Spec, l)
 	s.groups[key(l.Name())] = l
 	s.queue.Wake(s.state.Groups.Put(model.GroupFrom(group)))
 	for _, text := range l.All("claim") {
@@ -252,7 +250,7 @@ func (s *Scenario) group(l *line.Line) error {
 }
 
 // groupRank sets the group's priority and disruption mode.
-func groupRank(spec *scheduling.PodGroupSpec, l *line.Line) error {
+func groupRank(spec *scheduling.PodGroupSpec, l *line.Line) {
 	if l.Has("priority") {
 		priority := l.Number("priority", 0)
 		spec.Priority = ptr(int32(priority))
@@ -263,7 +261,6 @@ func groupRank(spec *scheduling.PodGroupSpec, l *line.Line) error {
 	if l.Has("whole") {
 		spec.DisruptionMode = &schedulingv1beta1.DisruptionMode{All: &schedulingv1beta1.AllDisruptionMode{}}
 	}
-	return nil
 }
 
 func (s *Scenario) generate(text, kind string, owner metav1.ObjectMeta) error {
