@@ -194,7 +194,8 @@ func (s *Scenario) doRoll(l *line.Line) {
 		}
 		s.Now.Step(time.Second)
 	}
-	s.Lines = append(all, "no end")
+	all = append(all, "no end")
+	s.Lines = all
 }
 
 // isRepeated reports whether a line is about what each pass does, so that roll does not print it.
