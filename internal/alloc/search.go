@@ -80,7 +80,7 @@ type search struct {
 
 	slots       []slot
 	assignments []assignment
-	// Only in a search for any solution; see orderByCompetition.
+	// The next two fields are set only in a search for any solution; see orderByCompetition.
 	independent []bool          // slot does not compete with earlier slots, by slot
 	previous    []int           // previous slot with the same eligibility or -1, by slot
 	unsolvable  bool            // the settled values have no solution

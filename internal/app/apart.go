@@ -136,7 +136,7 @@ func (p *process) run(ctx context.Context, watchdog *leaderelection.HealthzAdapt
 	watched := make(chan error, 1)
 	go func() { watched <- p.watchServer(watching) }()
 	var err error
-	if p.opts.election.on {
+	if p.opts.election.enabled {
 		err = p.elect(ctx, watchdog)
 	} else {
 		err = p.leading(ctx)

@@ -152,7 +152,7 @@ func (a *surveyor) survey(ctx context.Context, o *attachOptions) (attach.Choice,
 	if err != nil {
 		return choice, err
 	}
-	if o.election.on {
+	if o.election.enabled {
 		leases, err := attach.Missing(ctx, reviews, o.election.namespace, attach.LeaseRules(attachName))
 		if err != nil {
 			return choice, err

@@ -27,8 +27,8 @@ type credentials struct {
 	say     func(format string, args ...any)
 
 	mu        sync.Mutex // guards the fields below
-	looked    time.Time
-	seen      *clientcmdapi.Config
+	checked   time.Time
+	loaded    *clientcmdapi.Config
 	transport http.RoundTripper
 	failure   string // the failure that was printed last
 }
@@ -52,7 +52,7 @@ func (o apartOptions) following(
 	}
 	c := &credentials{
 		opts: o, context: seen.CurrentContext, host: cfg.Host, now: now, say: say,
-		looked: now(), seen: seen, transport: transport,
+		checked: now(), loaded: seen, transport: transport,
 	}
 	// Clients must not repeat what the transport does.
 	return &rest.Config{
@@ -73,8 +73,8 @@ func (c *credentials) RoundTrip(req *http.Request) (*http.Response, error) {
 func (c *credentials) present() http.RoundTripper {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now := c.now(); now.Sub(c.looked) >= lookAtKubeconfig {
-		c.looked = now
+	if now := c.now(); now.Sub(c.checked) >= lookAtKubeconfig {
+		c.checked = now
 		failure := ""
 		if err := c.look(); err != nil {
 			failure = err.Error()
@@ -94,7 +94,7 @@ func (c *credentials) look() error {
 	if err != nil {
 		return err
 	}
-	if reflect.DeepEqual(seen, c.seen) {
+	if reflect.DeepEqual(seen, c.loaded) {
 		return nil
 	}
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: c.context}
@@ -111,7 +111,7 @@ func (c *credentials) look() error {
 	}
 	// Pending requests continue; a connection without any is closed.
 	utilnet.CloseIdleConnectionsFor(c.transport)
-	c.seen, c.transport = seen, transport
+	c.loaded, c.transport = seen, transport
 	c.say("the kubeconfig has changed, and is used as it is now")
 	return nil
 }

@@ -31,7 +31,7 @@ type diffOptions struct {
 func newDebugCommand(streams Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "debug",
-		Short: "Look into a scheduler that runs",
+		Short: "Inspect a running scheduler",
 		Args:  cobra.NoArgs,
 		// without RunE, cobra accepts any argument
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -40,7 +40,7 @@ func newDebugCommand(streams Streams) *cobra.Command {
 	diff := &cobra.Command{
 		Use:   "diff",
 		Short: "Compare a scheduler's view of the cluster with the API",
-		Long: "Read the view of a scheduler that runs, make the same view from the API anew, and print the lines that are in one of them\n" +
+		Long: "Read the view of a running scheduler, build the same view from the API, and print the lines that are in one of them\n" +
 			"only. It ends with 1 if there are any. The scheduler shows its view on its health port, to its own machine alone:\n" +
 			"with the scheduler in a cluster, forward that port first.",
 		Example: "  kubectl -n allot-system port-forward deployment/allot 8080 &\n" +

@@ -23,7 +23,7 @@ var errLeaseLost = errors.New("the lease is lost: it was not renewed in time, or
 
 // electionOptions are the flags of leader election, with the names and defaults of kube-scheduler.
 type electionOptions struct {
-	on            bool
+	enabled       bool
 	namespace     string
 	leaseDuration time.Duration
 	renewDeadline time.Duration
@@ -31,7 +31,7 @@ type electionOptions struct {
 }
 
 func (o *electionOptions) addFlags(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.on, "leader-elect", true, "work only while holding the lease, so that several processes may run")
+	flags.BoolVar(&o.enabled, "leader-elect", true, "work only while holding the lease, so that several processes may run")
 	flags.StringVar(&o.namespace, "leader-elect-resource-namespace", electionNamespace, "namespace of the lease")
 	flags.DurationVar(&o.leaseDuration, "leader-elect-lease-duration", 15*time.Second,
 		"how long a lease holds that its holder does not renew")

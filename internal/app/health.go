@@ -15,11 +15,11 @@ import (
 // health serves /healthz, /livez, /readyz and /metrics of a process without an API. The process is
 // not ready until ready is called, and /readyz names what it waits for.
 type health struct {
-	waitsFor atomic.Pointer[string]
-	lost     atomic.Pointer[error] // why the API server cannot be reached
-	listener net.Listener
-	mux      *http.ServeMux
-	server   *http.Server
+	waitsFor    atomic.Pointer[string]
+	unreachable atomic.Pointer[error] // why the API server cannot be reached
+	listener    net.Listener
+	mux         *http.ServeMux
+	server      *http.Server
 }
 
 // listenHealth listens on the address. /healthz and /livez run the checks.
@@ -56,13 +56,13 @@ func (h *health) started(*http.Request) error {
 }
 
 // lose makes the process unready until find is called, whatever else it waits for.
-func (h *health) lose(why error) { h.lost.Store(&why) }
+func (h *health) lose(why error) { h.unreachable.Store(&why) }
 
 // find ends the state that lose began.
-func (h *health) find() { h.lost.Store(nil) }
+func (h *health) find() { h.unreachable.Store(nil) }
 
 func (h *health) reaches(*http.Request) error {
-	if why := h.lost.Load(); why != nil {
+	if why := h.unreachable.Load(); why != nil {
 		return fmt.Errorf("the API server cannot be reached: %w", *why)
 	}
 	return nil

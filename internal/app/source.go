@@ -10,7 +10,7 @@ import (
 	"github.com/allot-dev/allot/internal/snapshot"
 )
 
-// source is what a command of a person reads: a cluster, or the file of a snapshot.
+// source is the input of a read-only command: a cluster, or a snapshot file.
 type source struct {
 	target
 	plugin bool

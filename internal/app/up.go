@@ -65,7 +65,7 @@ func newUpCommand(streams Streams) *cobra.Command {
 			if err := checkNodeGrace(o.nodeGrace); err != nil {
 				return err
 			}
-			return up(cmd.Context(), o, streams)
+			return runUp(cmd.Context(), o, streams)
 		},
 	}
 	flags := cmd.Flags()
@@ -94,7 +94,7 @@ func newUpCommand(streams Streams) *cobra.Command {
 	return cmd
 }
 
-// upInput is what the files and flags of the command contain.
+// upInput is the content of the files and flags of the command.
 type upInput struct {
 	manifests []cli.Manifest
 	skipped   []string // a line for each file without a Kubernetes object
@@ -117,9 +117,9 @@ func (o *upOptions) read(ctx context.Context, streams Streams) (in upInput, err 
 	return in, checkLoopback(o.listen)
 }
 
-// up runs an Instance until ctx ends, or, with exitWhenSettled, until all applied objects are
+// runUp runs an Instance until ctx ends, or, with exitWhenSettled, until all applied objects are
 // running.
-func up(ctx context.Context, o upOptions, streams Streams) (err error) {
+func runUp(ctx context.Context, o upOptions, streams Streams) (err error) {
 	in, err := o.read(ctx, streams)
 	if err != nil {
 		return err

@@ -98,7 +98,7 @@ func (c *Choice) optional(s Survey) {
 		case *o.read:
 			continue
 		case slices.Contains(s.Refused, o.kind):
-			c.note("This process may not list and watch %s: it does not know %s.", o.kind, o.of)
+			c.note("This process may not list and watch %s: it does not know %s.", o.kind, o.dependent)
 		}
 		c.Absent = append(c.Absent, o.kind)
 	}

@@ -9,10 +9,10 @@ import (
 
 // optional is a kind that improves placement but is not required.
 type optional struct {
-	kind string // name in client.Informers
-	rule rbacv1.PolicyRule
-	read *bool  // set if the kind is read
-	of   string // facts that are unknown without it
+	kind      string // name in client.Informers
+	rule      rbacv1.PolicyRule
+	read      *bool  // set if the kind is read
+	dependent string // facts that are unknown without it
 }
 
 func (s *Survey) optional() []optional {

@@ -69,7 +69,7 @@ var required = []string{"resourceclaims", "resourceclaimtemplates", "deviceclass
 type surveyor struct {
 	server Discovery
 	groups map[schema.GroupVersion]bool
-	asked  map[schema.GroupVersion][]string
+	served map[schema.GroupVersion][]string
 }
 
 // Look queries the server. A query without an answer is an error.
@@ -84,7 +84,7 @@ func Look(ctx context.Context, server Discovery) (Survey, error) {
 	if err != nil {
 		return s, fmt.Errorf("ask for the server's API groups: %w", err)
 	}
-	l := surveyor{server: server, groups: versions(list), asked: map[schema.GroupVersion][]string{}}
+	l := surveyor{server: server, groups: versions(list), served: map[schema.GroupVersion][]string{}}
 	if err := l.devices(ctx, &s); err != nil {
 		return s, err
 	}
@@ -152,7 +152,7 @@ func (l *surveyor) has(ctx context.Context, gv schema.GroupVersion, kind string)
 	if !l.groups[gv] {
 		return false, nil
 	}
-	names, asked := l.asked[gv]
+	names, asked := l.served[gv]
 	if !asked {
 		list, err := l.server.ServerResourcesForGroupVersionWithContext(ctx, gv.String())
 		if apierrors.IsNotFound(err) {
@@ -164,7 +164,7 @@ func (l *surveyor) has(ctx context.Context, gv schema.GroupVersion, kind string)
 		for i := range list.APIResources {
 			names = append(names, list.APIResources[i].Name)
 		}
-		l.asked[gv] = names
+		l.served[gv] = names
 	}
 	return slices.Contains(names, kind), nil
 }

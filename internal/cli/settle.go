@@ -28,10 +28,10 @@ func (r Reason) String() string { return r.Ref.String() + ": " + r.Text }
 
 // item is the state of one applied object.
 type item struct {
-	ref  Ref
-	text string // the current state
-	why  string // short reason why it is not scheduled
-	wait string // what it waits for; empty if it has settled
+	ref    Ref
+	text   string // the current state
+	reason string // short reason why it is not scheduled
+	wait   string // what it waits for; empty if it has settled
 }
 
 // Settled reports whether all applied objects have reached their intended state: groups are
@@ -64,7 +64,7 @@ func (v *view) item(ref Ref) item {
 	case "scheduling.k8s.io/PodGroup":
 		it := itemOf(ref, v.groups, v.group)
 		if group, ok := v.groups[ref.key()]; ok {
-			it.why = groupReason(group)
+			it.reason = groupReason(group)
 		}
 		return it
 	case "apps/Deployment":
@@ -81,7 +81,7 @@ func (v *view) item(ref Ref) item {
 		it := itemOf(ref, v.pods, func(pod *core.Pod) (text, wait string) { return podText(pod), v.podWait(pod) })
 		if pod, ok := v.pods[ref.key()]; ok {
 			if c := podCondition(pod, corev1.PodScheduled); c.Status == corev1.ConditionFalse {
-				it.why = brief(c.Message)
+				it.reason = brief(c.Message)
 			}
 		}
 		return it

@@ -137,15 +137,15 @@ func (w *watcher) reportChanges(s Snapshot) {
 		if it.wait == "" {
 			settled++
 		} else {
-			waits = append(waits, it.ref.String()+": "+cmp.Or(it.why, brief(it.wait)))
+			waits = append(waits, it.ref.String()+": "+cmp.Or(it.reason, brief(it.wait)))
 		}
-		now := reportedReason{it.text, it.why != ""}
+		now := reportedReason{it.text, it.reason != ""}
 		before, ok := w.reported[it.ref]
 		if before == now || before.text == now.text && before.hasReason || !ok && it.text == "exists" {
 			continue
 		}
 		w.reported[it.ref] = now
-		w.report(it.ref.String() + ": " + join(it.text, it.why))
+		w.report(it.ref.String() + ": " + join(it.text, it.reason))
 	}
 	w.count(settled)
 	w.waits(waits)

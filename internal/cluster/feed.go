@@ -24,7 +24,7 @@ type change func(*model.State) []model.Topic
 
 // Feed applies changes from the caches to the State.
 type Feed struct {
-	on            features.Set
+	features      features.Set
 	schedulerName string // pods of other schedulers are tracked, never placed
 
 	pods      PodCache
@@ -42,7 +42,7 @@ type Feed struct {
 // with a scheduler name other than schedulerName use resources, but are not scheduled.
 func NewFeed(caches Caches, schedulerName string) (*Feed, error) {
 	f := &Feed{
-		on:            caches.Features,
+		features:      caches.Features,
 		schedulerName: schedulerName,
 		pods:          caches.Pods,
 		podGroups:     caches.PodGroups,
@@ -114,7 +114,7 @@ func (f *Feed) Claim(key model.Key) (*resource.ResourceClaim, bool) {
 
 // Seen converts an API claim for the State.
 func (f *Feed) Seen(claim *resource.ResourceClaim) *model.Claim {
-	return claims.PlacedClaim(f.on, claim)
+	return claims.PlacedClaim(f.features, claim)
 }
 
 func (f *Feed) add(c change) {
@@ -141,13 +141,13 @@ func podChange(f *Feed, old, now *core.Pod) change {
 // putPod adds a pod with its claims resolved. A pod that cannot be converted, for example because
 // of an invalid affinity, which validation rejects, is omitted.
 func (f *Feed) putPod(s *model.State, pod *core.Pod) []model.Topic {
-	pod = claims.SeenPod(f.on, pod)
+	pod = claims.SeenPod(f.features, pod)
 	converted, err := model.PodFrom(pod, f.resolve(pod, f.groupOf(pod)))
 	if err != nil {
 		klog.ErrorS(err, "Leaving a pod out of scheduling", "pod", klog.KObj(pod))
 		return s.Pods.Delete(model.KeyOf(pod))
 	}
-	if !f.on.On(features.ExtendedResource) {
+	if !f.features.On(features.ExtendedResource) {
 		converted.Shape.ExtendedRequests = nil
 	}
 	if converted.Extended == "" && converted.Node == "" && len(converted.Shape.ExtendedRequests) > 0 {
@@ -164,7 +164,7 @@ func (f *Feed) groupOf(pod *core.Pod) *scheduling.PodGroup {
 		return nil
 	}
 	group, _ := f.podGroups.Get(pod.Namespace, name)
-	return claims.SeenGroup(f.on, group)
+	return claims.SeenGroup(f.features, group)
 }
 
 // resolve returns the claim for each entry of the pod.
@@ -232,8 +232,8 @@ func (f *Feed) groupChanged(old, now *scheduling.PodGroup) {
 
 // seenGroup converts a PodGroup. One with a parent is not placed without it.
 func (f *Feed) seenGroup(group *scheduling.PodGroup) *model.Group {
-	seen := model.GroupFrom(claims.SeenGroup(f.on, group))
-	if seen.Parent != "" && !f.on.On(features.CompositePodGroup) {
+	seen := model.GroupFrom(claims.SeenGroup(f.features, group))
+	if seen.Parent != "" && !f.features.On(features.CompositePodGroup) {
 		seen.Parent = ""
 		seen.Unknown = "spec.parentCompositePodGroupName (the feature CompositePodGroup is off)"
 	}
@@ -293,7 +293,7 @@ func (f *Feed) sliceChange(old, now *resourcev1.ResourceSlice) change {
 		name := old.Name
 		return func(s *model.State) []model.Topic { return s.Devices.DeleteSlice(name) }
 	}
-	converted := claims.PlacedSlice(f.on, now)
+	converted := claims.PlacedSlice(f.features, now)
 	return func(s *model.State) []model.Topic { return s.Devices.PutSlice(converted) }
 }
 

@@ -79,7 +79,7 @@ func (t *templates) lookUp(pod model.Key, resolutions []claims.Resolution) []cla
 	return resolutions
 }
 
-// forget removes a pod from those that wait.
+// forget removes a pod from the waiting pods.
 func (t *templates) forget(pod model.Key) {
 	for _, key := range t.ofPod[pod] {
 		delete(t.pods[key], pod)

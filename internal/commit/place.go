@@ -28,10 +28,10 @@ type PlacementAPI interface {
 
 // placementSupport remembers whether the server has the PlacementAPI.
 type placementSupport struct {
-	api   PlacementAPI
-	mu    sync.Mutex
-	yes   bool
-	again time.Time // time at which a server that does not have it is asked again
+	api       PlacementAPI
+	mu        sync.Mutex
+	yes       bool
+	nextCheck time.Time // time at which a server that does not have it is asked again
 }
 
 // askAgain is the time after which a server without the PlacementAPI is asked again: it may have
@@ -54,14 +54,14 @@ func (c *placementWrite) possible(ctx context.Context) (bool, error) {
 	s := &c.placements
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.yes || c.clock.Now().Before(s.again) {
+	if s.yes || c.clock.Now().Before(s.nextCheck) {
 		return s.yes, nil
 	}
 	err := c.repeatRead(ctx, func() (err error) {
 		s.yes, err = s.api.ServesPlacements(ctx)
 		return err
 	})
-	s.again = c.clock.Now().Add(askAgain)
+	s.nextCheck = c.clock.Now().Add(askAgain)
 	return s.yes, err
 }
 

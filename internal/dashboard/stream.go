@@ -48,8 +48,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 
 // eventWriter writes server-sent events.
 type eventWriter struct {
-	w  io.Writer
-	to *http.ResponseController
+	w        io.Writer
+	response *http.ResponseController
 }
 
 // writeScene writes what is different between two scenes.
@@ -77,14 +77,14 @@ func (e *eventWriter) write(name string, value any) error {
 	if _, err := fmt.Fprintf(e.w, "event: %s\ndata: %s\n\n", name, data); err != nil {
 		return err
 	}
-	return e.to.Flush()
+	return e.response.Flush()
 }
 
 func (e *eventWriter) comment(text string) error {
 	if _, err := fmt.Fprintf(e.w, ": %s\n\n", text); err != nil {
 		return err
 	}
-	return e.to.Flush()
+	return e.response.Flush()
 }
 
 // explain returns the Report about the object of the parameters kind, namespace and name.

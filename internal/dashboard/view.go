@@ -31,7 +31,7 @@ type View struct {
 	changed   chan struct{} // closed when now is replaced
 }
 
-// Scene is what a View shows at one time.
+// Scene is the content of a View at one time.
 type Scene struct {
 	// Picture is the newest one. It is empty until the cluster has been read.
 	Picture *picture.Picture

@@ -64,7 +64,7 @@ func readDatabase(name string) (db database, err error) {
 type boltWalk struct {
 	data     []byte
 	pageSize uint64
-	seen     []bool // by page
+	visited  []bool // by page
 	db       database
 }
 
@@ -83,7 +83,7 @@ func newBoltWalk(data []byte) (*boltWalk, uint64, error) {
 	if end > uint64(len(data))/size {
 		return nil, 0, fmt.Errorf("%w: it has %d bytes, and %d pages of %d bytes belong to it", errBolt, len(data), end, size)
 	}
-	w := &boltWalk{data: data, pageSize: size, seen: make([]bool, end)}
+	w := &boltWalk{data: data, pageSize: size, visited: make([]bool, end)}
 	return w, u64(newest[16:]), nil
 }
 
@@ -127,24 +127,24 @@ func (w *boltWalk) bucket(path [][]byte, root uint64) error {
 // page walks a page and its descendants. last is the greatest key of the bucket so far.
 func (w *boltWalk) page(path [][]byte, id uint64, depth int, last *[]byte) error {
 	switch {
-	case id >= uint64(len(w.seen)) || id < 2:
-		return fmt.Errorf("%w: page %d is none of its %d pages", errBolt, id, len(w.seen))
-	case w.seen[id]:
+	case id >= uint64(len(w.visited)) || id < 2:
+		return fmt.Errorf("%w: page %d is none of its %d pages", errBolt, id, len(w.visited))
+	case w.visited[id]:
 		return fmt.Errorf("%w: page %d belongs to two places", errBolt, id)
 	case depth > boltMaxDepth:
 		return fmt.Errorf("%w: page %d is %d pages deep", errBolt, id, depth)
 	}
-	w.seen[id] = true
+	w.visited[id] = true
 	page := w.data[id*w.pageSize:]
 	more := uint64(u32(page[12:]))
-	if u64(page) != id || more >= uint64(len(w.seen))-id {
+	if u64(page) != id || more >= uint64(len(w.visited))-id {
 		return fmt.Errorf("%w: page %d says that it is page %d, with %d more", errBolt, id, u64(page), more)
 	}
 	for next := id + 1; next <= id+more; next++ {
-		if w.seen[next] {
+		if w.visited[next] {
 			return fmt.Errorf("%w: page %d belongs to two places", errBolt, next)
 		}
-		w.seen[next] = true
+		w.visited[next] = true
 	}
 	return w.elements(path, id, page[:(more+1)*w.pageSize], depth, last)
 }

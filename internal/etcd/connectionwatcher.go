@@ -10,12 +10,12 @@ import (
 // connectionWatcher records whether a client has connected to the socket. The process itself does
 // not.
 type connectionWatcher struct {
-	any atomic.Bool
+	connected atomic.Bool
 }
 
 // TagConn implements stats.Handler. It is called before the first request of a connection.
 func (v *connectionWatcher) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context {
-	v.any.Store(true)
+	v.connected.Store(true)
 	return ctx
 }
 

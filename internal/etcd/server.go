@@ -242,7 +242,7 @@ func (s *Server) Endpoint() string { return "unix://" + s.socket.path }
 
 // Alone reports whether no client has connected to the member's socket since the start, so that all
 // writes came through the clients inside the process.
-func (s *Server) Alone() bool { return !s.connections.any.Load() }
+func (s *Server) Alone() bool { return !s.connections.connected.Load() }
 
 // Version returns the version of the member.
 func (s *Server) Version() string { return version.Version }

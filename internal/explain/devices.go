@@ -256,7 +256,7 @@ func (n *nodeExplainer) helpUnavailable(u *alloc.Unavailable) {
 
 // helpHolders adds how held devices can be freed.
 func (n *nodeExplainer) helpHolders(cause *alloc.Reason) {
-	if n.made != nil && len(n.made.Victims) > 0 {
+	if n.preempted != nil && len(n.preempted.Victims) > 0 {
 		return // the victims are named, and are enough
 	}
 	for i := range cause.Holders {

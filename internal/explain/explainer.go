@@ -44,11 +44,11 @@ func (e *NotFoundError) Error() string {
 
 // Explainer explains objects of one snapshot.
 type Explainer struct {
-	snap   *snapshot.Snapshot
-	on     features.Set
-	now    time.Time
-	reads  *alloc.Allocator // evaluates nothing; it knows what expressions read
-	states map[string]*view
+	snap     *snapshot.Snapshot
+	features features.Set
+	now      time.Time
+	reads    *alloc.Allocator // evaluates nothing; it knows what expressions read
+	states   map[string]*view
 
 	pods       map[model.Key]*core.Pod
 	claims     map[model.Key]*resource.ResourceClaim
@@ -72,7 +72,7 @@ func New(snap *snapshot.Snapshot) (*Explainer, error) {
 	}
 	o := &snap.Objects
 	e := &Explainer{
-		snap: snap, on: on, now: snap.Taken.Time, reads: alloc.New(), states: map[string]*view{},
+		snap: snap, features: on, now: snap.Taken.Time, reads: alloc.New(), states: map[string]*view{},
 		pods: byKey(o.Pods), claims: byKey(o.Claims), groups: byKey(o.PodGroups), composites: byKey(o.Composites),
 		members: map[model.Key][]*core.Pod{}, users: map[model.Key][]*core.Pod{},
 	}
@@ -109,7 +109,7 @@ func (e *Explainer) groupOf(pod *core.Pod) *scheduling.PodGroup {
 	if !ok {
 		return nil
 	}
-	return claims.SeenGroup(e.on, e.groups[model.Key{Namespace: pod.Namespace, Name: name}])
+	return claims.SeenGroup(e.features, e.groups[model.Key{Namespace: pod.Namespace, Name: name}])
 }
 
 // view returns the State of a scheduler.

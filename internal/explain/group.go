@@ -110,7 +110,7 @@ func (e *Explainer) podsState(r *Report, members []*core.Pod, unit model.UnitKey
 	case len(waiting) == 0 && len(placed) == 0:
 		return e.withoutPods(r, members, unit)
 	case len(waiting) == 0:
-		r.State, r.Summary = Placed, fmt.Sprintf("%s on nodes, and none waits", has(len(placed), "pod"))
+		r.State, r.Summary = Placed, fmt.Sprintf("%s on nodes, and none waits", countOf(len(placed), "pod"))
 		e.placementOf(r, placed[0])
 		return nil
 	}
@@ -156,7 +156,7 @@ func (e *Explainer) whyWaiting(r *Report, waiting []*core.Pod, unit model.UnitKe
 	return nil
 }
 
-func has(n int, noun string) string {
+func countOf(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun + " is"
 	}

@@ -18,7 +18,7 @@ func (n *nodeExplainer) helpWith(f *reason.NodeFailure) {
 	nodes := exampleNodes(f)
 	switch f.Check {
 	case nodefit.CheckUnschedulable:
-		n.report.help("Nodes that were cordoned take pods again after:", each(nodes, "kubectl uncordon %s")...)
+		n.report.help("Nodes that were cordoned take pods again after:", formatEach(nodes, "kubectl uncordon %s")...)
 	case nodefit.CheckTaint:
 		n.helpWithTaint(f, nodes)
 	case nodefit.CheckNodeAffinity:
@@ -58,7 +58,7 @@ func exampleNodes(f *reason.NodeFailure) []string {
 	return nodes
 }
 
-func each(names []string, format string) []string {
+func formatEach(names []string, format string) []string {
 	commands := make([]string, len(names))
 	for i, name := range names {
 		commands[i] = fmt.Sprintf(format, name)
@@ -72,12 +72,12 @@ func (n *nodeExplainer) helpWithTaint(f *reason.NodeFailure, nodes []string) {
 		what := after
 		n.report.help(
 			"Nodes are tainted as "+what+" by the control plane, as long as they are: repair them.",
-			each(nodes, "kubectl describe node %s")...)
+			formatEach(nodes, "kubectl describe node %s")...)
 		return
 	}
 	n.report.help(
 		"Add a toleration for "+key+" to the pod, if it is meant to run there, or remove the taint:",
-		each(nodes, "kubectl taint node %s "+key+"-")...)
+		formatEach(nodes, "kubectl taint node %s "+key+"-")...)
 }
 
 func (n *nodeExplainer) helpWithResource(f *reason.NodeFailure) {
@@ -162,15 +162,15 @@ func (n *nodeExplainer) helpWithLabels(f *reason.NodeFailure) {
 func (a *attempt) preemption(r *Report) {
 	result := a.reasons.Preemption
 	switch {
-	case a.made != nil && len(a.made.Victims) > 0:
+	case a.preempted != nil && len(a.preempted.Victims) > 0:
 		a.victims(r)
-	case a.made != nil && len(a.made.Reclaims) > 0:
+	case a.preempted != nil && len(a.preempted.Reclaims) > 0:
 		var names []string
-		for _, reclaim := range a.made.Reclaims {
+		for _, reclaim := range a.preempted.Reclaims {
 			names = append(names, reclaim.Claim.String())
 		}
 		r.fact("Preemption", "would free the unused devices of "+some(names, maxNames))
-	case a.made != nil:
+	case a.preempted != nil:
 		r.fact("Preemption", "not needed: it fits when the pods that terminate now have terminated")
 		r.help("Wait: pods that are being deleted make room.")
 	case result != nil:
@@ -188,8 +188,8 @@ func (a *attempt) preemption(r *Report) {
 func (a *attempt) victims(r *Report) {
 	var names, commands []string
 	devices := false
-	for i := range a.made.Victims {
-		v := &a.made.Victims[i]
+	for i := range a.preempted.Victims {
+		v := &a.preempted.Victims[i]
 		for _, pod := range v.Pods {
 			names = append(names, pod.Key.String())
 			commands = append(commands, kubectl("delete", "pod", pod.Key))
@@ -197,7 +197,7 @@ func (a *attempt) victims(r *Report) {
 		}
 	}
 	text := fmt.Sprintf("evicting %s would make room: %s", count(len(names), "pod"), some(names, maxNames))
-	if n := a.made.Violations; n > 0 {
+	if n := a.preempted.Violations; n > 0 {
 		text += fmt.Sprintf(" (against the PodDisruptionBudgets of %d)", n)
 	}
 	r.fact("Preemption", text)

@@ -30,7 +30,7 @@ func (e *Explainer) Node(name string) (*Report, error) {
 	e.nodeFacts(r, info)
 	a := &attempt{Explainer: e, view: v}
 	free := a.nodeDevices(r, info)
-	r.Summary = fmt.Sprintf("%s on it; %s", has(len(info.Pods), "pod"), free)
+	r.Summary = fmt.Sprintf("%s on it; %s", countOf(len(info.Pods), "pod"), free)
 	e.eventsAbout(r, "Node", model.Key{Name: name})
 	r.sortHistory()
 	switch taints := schedulingTaints(info); {

@@ -45,10 +45,10 @@ type Report struct {
 	Placement []Placement `json:"placement,omitempty"`
 	// Devices are the subject's devices, or the subject itself.
 	Devices []DeviceAnswer `json:"devices,omitempty"`
-	// History is what happened so far, the oldest first.
+	// History lists past events, the oldest first.
 	History []Moment `json:"history,omitempty"`
 	Help    []Help   `json:"help,omitempty"`
-	// Unknown is what could not be read and may change the answer.
+	// Unknown lists objects that could not be read and may change the answer.
 	Unknown []string `json:"unknown,omitempty"`
 }
 
@@ -136,7 +136,7 @@ type Candidate struct {
 	Scores []Score `json:"scores,omitempty"`
 }
 
-// Score is what a preference says about a node: "150 of 200", where more is better, for what the
+// Score is the rating of a node by a preference: "150 of 200", where more is better, for what the
 // pod's author prefers, and a number otherwise, where less is better. Preferences are in the order
 // in which they count.
 type Score struct {

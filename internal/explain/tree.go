@@ -16,11 +16,11 @@ type GroupAnswer struct {
 	Kind  string `json:"kind"`
 	Name  string `json:"name"`
 	Level int    `json:"level"` // 0 is the subject
-	// Policy is how many of its groups or pods are scheduled together, and in which domain.
+	// Policy describes how many child groups or pods are scheduled together, in which domain.
 	Policy string `json:"policy"`
-	// State is what the group has: which pods, on which nodes, or which groups.
+	// State lists the pods of the group with their nodes, or its child groups.
 	State string `json:"state"`
-	// Problem is why no pod of it can be scheduled whatever the nodes have.
+	// Problem is the reason why no pod of the group can be scheduled on any node.
 	Problem string `json:"problem,omitempty"`
 }
 

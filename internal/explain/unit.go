@@ -16,12 +16,12 @@ import (
 // attempt is the result of placing one unit again.
 type attempt struct {
 	*Explainer
-	view    *view
-	key     model.UnitKey
-	unit    *model.Unit // nil if none of its pods can be placed
-	plan    *plan.Plan
-	reasons *sched.Reasons
-	made    *preempt.Result
+	view      *view
+	key       model.UnitKey
+	unit      *model.Unit // nil if none of its pods can be placed
+	plan      *plan.Plan
+	reasons   *sched.Reasons
+	preempted *preempt.Result
 }
 
 // tryUnit places a unit on the State of its scheduler, and searches for victims if it does not fit.
@@ -39,7 +39,7 @@ func (e *Explainer) tryUnit(schedulerName string, key model.UnitKey) (*attempt, 
 	a.unit = unit
 	a.plan, a.reasons = v.placer.Place(unit)
 	if a.reasons != nil {
-		a.made = v.placer.Preempt(unit, a.reasons, preempt.Input{Now: e.now})
+		a.preempted = v.placer.Preempt(unit, a.reasons, preempt.Input{Now: e.now})
 	}
 	return a, nil
 }

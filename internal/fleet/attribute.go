@@ -43,9 +43,9 @@ func (p place) fill(text string) string {
 	).Replace(text)
 }
 
-// at returns the attribute of the device at p. It fails if the result of the substitution is not a
-// value of the type.
-func (a Attribute) at(p place) (resourcev1.DeviceAttribute, error) {
+// valueAt returns the attribute of the device at p. It fails if the result of the substitution is
+// not a value of the type.
+func (a Attribute) valueAt(p place) (resourcev1.DeviceAttribute, error) {
 	switch a.Type {
 	case TypeInt:
 		values, err := fillAll(a, p, func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })

@@ -126,7 +126,7 @@ func (s DeviceSet) check(v value, at place) {
 	name := at.fill(s.Name)
 	v.complainAll(name, validation.IsDNS1123Label(name))
 	for _, key := range slices.Sorted(maps.Keys(s.Attributes)) {
-		if _, err := s.Attributes[key].at(at); err != nil {
+		if _, err := s.Attributes[key].valueAt(at); err != nil {
 			v.complain("attributes.%s: %v", key, err)
 		}
 	}

@@ -69,7 +69,7 @@ func (m *Mesh) slices(fleetName, pool, label string, tiles []string) []resourcev
 	counters.Spec.Devices = nil
 	counters.Spec.SharedCounters = []resourcev1.CounterSet{{Name: counterSet, Counters: map[string]resourcev1.Counter{}}}
 	for i := range tiles {
-		counters.Spec.SharedCounters[0].Counters[tileName(i)] = one()
+		counters.Spec.SharedCounters[0].Counters[tileName(i)] = oneCounter()
 	}
 	out = append(out, *counters)
 	for i := range out {
@@ -80,7 +80,7 @@ func (m *Mesh) slices(fleetName, pool, label string, tiles []string) []resourcev
 
 func tileName(i int) string { return "tile-" + strconv.Itoa(i) }
 
-func one() resourcev1.Counter { return resourcev1.Counter{Value: resource.MustParse("1")} }
+func oneCounter() resourcev1.Counter { return resourcev1.Counter{Value: resource.MustParse("1")} }
 
 // expand returns the devices of all shapes.
 func (m *Mesh) expand(label string, tiles []string) []resourcev1.Device {
@@ -101,7 +101,7 @@ func (m *Mesh) device(shape, at Shape, index int, label string, tiles []string) 
 	consumed := resourcev1.DeviceCounterConsumption{CounterSet: counterSet, Counters: map[string]resourcev1.Counter{}}
 	var names []string
 	for _, tile := range m.covered(shape, at) {
-		consumed.Counters[tileName(tile)] = one()
+		consumed.Counters[tileName(tile)] = oneCounter()
 		names = append(names, tiles[tile])
 	}
 	return resourcev1.Device{

@@ -168,7 +168,7 @@ func readAttributes(v value, last place) map[resourcev1.QualifiedName]Attribute 
 		if len(*e.problems) > before {
 			continue
 		}
-		if _, err := a.at(last); err != nil {
+		if _, err := a.valueAt(last); err != nil {
 			e.complain("%v", err)
 		}
 		out[e.deviceKey()] = a

@@ -128,7 +128,7 @@ func expand(sets []DeviceSet, driver string, at place) []resourcev1.Device {
 func (s DeviceSet) device(at place) resourcev1.Device {
 	device := resourcev1.Device{Name: at.fill(s.Name)}
 	for name, attribute := range s.Attributes {
-		value, err := attribute.at(at)
+		value, err := attribute.valueAt(at)
 		if err != nil {
 			// Parse has validated it
 			panic(fmt.Sprintf("fleet: attribute %s of device %s: %v", name, device.Name, err))

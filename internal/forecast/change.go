@@ -7,7 +7,7 @@ import (
 	"github.com/allot-dev/allot/internal/snapshot"
 )
 
-// Changes are what a Plan is about. They are made in the order of the fields.
+// Changes are the changes whose effects a Plan forecasts. They are made in the order of the fields.
 type Changes struct {
 	Add      []NodesLike   // nodes to add
 	Delete   []Ref         // objects to delete, with all that they own

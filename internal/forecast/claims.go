@@ -198,7 +198,7 @@ func (s *simulation) releaseClaims(pod *core.Pod) {
 	}
 }
 
-// release removes the consumers of a claim that are gone, and its devices after the last one.
+// release removes the deleted or finished consumers of a claim, and deallocates it after the last one.
 func (s *simulation) release(claim *resource.ResourceClaim) {
 	known := claims.Known{
 		Pods: map[string]*core.Pod{}, Groups: map[string]*scheduling.PodGroup{}, Gone: map[types.UID]bool{},

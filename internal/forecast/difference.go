@@ -17,7 +17,7 @@ import (
 // difference compares the World of a simulation with the Snapshot that it began with.
 type difference struct {
 	*simulation
-	before map[string]*core.Pod // by UID
+	oldPods map[string]*core.Pod // by UID
 }
 
 // plan returns the differences, without the reasons of what waits.
@@ -35,7 +35,7 @@ func (d *difference) plan() *Plan {
 	}
 	for _, uid := range slices.Sorted(maps.Keys(d.ends)) {
 		e := d.ends[uid]
-		if _, existed := d.before[string(uid)]; !existed || gone[uid] || e.pod.DeletionTimestamp != nil {
+		if _, existed := d.oldPods[string(uid)]; !existed || gone[uid] || e.pod.DeletionTimestamp != nil {
 			continue
 		}
 		change := d.describe(e.pod)
@@ -62,7 +62,7 @@ func comparePods(a, b PodChange) int {
 // describe returns a change with what does not depend on the action.
 func (d *difference) describe(pod *core.Pod) PodChange {
 	change := PodChange{Namespace: pod.Namespace, Name: pod.Name}
-	_, existed := d.before[string(pod.UID)]
+	_, existed := d.oldPods[string(pod.UID)]
 	change.New = !existed
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
 		change.Owner = owner.Kind + " " + pod.Namespace + "/" + owner.Name
@@ -75,7 +75,7 @@ func (d *difference) describe(pod *core.Pod) PodChange {
 
 // ofPod returns what happened to a pod that exists at the end.
 func (d *difference) ofPod(pod *core.Pod, replaced map[types.UID]*core.Pod) (PodChange, bool) {
-	before := d.before[string(pod.UID)]
+	before := d.oldPods[string(pod.UID)]
 	if pod.Finished() || before != nil && before.Spec.NodeName == pod.Spec.NodeName {
 		return PodChange{}, false
 	}
@@ -114,7 +114,7 @@ func (d *difference) replacements() map[types.UID]*core.Pod {
 	lost := map[types.UID][]*core.Pod{} // by controller
 	for uid, e := range d.ends {
 		owner := metav1.GetControllerOfNoCopy(e.pod)
-		if _, existed := d.before[string(uid)]; existed && owner != nil && e.pod.Spec.NodeName != "" &&
+		if _, existed := d.oldPods[string(uid)]; existed && owner != nil && e.pod.Spec.NodeName != "" &&
 			e.pod.DeletionTimestamp == nil {
 			lost[owner.UID] = append(lost[owner.UID], e.pod)
 		}
@@ -127,7 +127,7 @@ func (d *difference) replacements() map[types.UID]*core.Pod {
 		func(_, b *core.Pod) bool { return identity(b) == "" }} {
 		for _, pod := range d.world.Pods.List() {
 			owner := metav1.GetControllerOfNoCopy(pod)
-			if _, existed := d.before[string(pod.UID)]; existed || owner == nil || pod.Spec.NodeName == "" ||
+			if _, existed := d.oldPods[string(pod.UID)]; existed || owner == nil || pod.Spec.NodeName == "" ||
 				out[pod.UID] != nil {
 				continue
 			}

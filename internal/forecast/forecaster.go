@@ -141,9 +141,9 @@ func (s *simulation) rememberTemplate(old, now client.Object) {
 
 // plan compares the World with the Snapshot.
 func (f *Forecaster) plan(s *simulation) (*Plan, error) {
-	d := &difference{simulation: s, before: map[string]*core.Pod{}}
+	d := &difference{simulation: s, oldPods: map[string]*core.Pod{}}
 	for _, pod := range f.snap.Objects.Pods {
-		d.before[string(pod.UID)] = pod
+		d.oldPods[string(pod.UID)] = pod
 	}
 	p := d.plan()
 	p.Recomputed = s.foreign

@@ -344,8 +344,9 @@ func (s *simulation) updateGroup(pod *core.Pod) {
 	}
 }
 
-// lost reports whether a node does not exist or does not answer, so that its pods do not terminate.
-func (s *simulation) lost(name string) bool {
+// isUnresponsive reports whether a node does not exist or has no running kubelet. Its pods do not
+// terminate.
+func (s *simulation) isUnresponsive(name string) bool {
 	if name == "" {
 		return false
 	}

@@ -14,7 +14,7 @@ const (
 	Kind = "Plan"
 )
 
-// Action is what happens to an object or pod.
+// Action is the kind of change of an object or pod.
 type Action string
 
 // The actions of a Plan.
@@ -29,23 +29,23 @@ const (
 	Wait    Action = "Wait"    // a pod has no node
 )
 
-// Plan is what would happen.
+// Plan is the forecast of the effects of Changes.
 type Plan struct {
 	metav1.TypeMeta `json:",inline"`
 	Summary         Summary `json:"summary"`
 	// Recomputed is set if another scheduler than allot decides about some of the pods, so that the
 	// Plan is what allot would decide.
 	Recomputed bool `json:"recomputed,omitempty"`
-	// Objects are what the Changes create, update and delete themselves.
+	// Objects lists the objects that the Changes themselves create, update and delete.
 	Objects []ObjectChange `json:"objects,omitempty"`
 	Pods    []PodChange    `json:"pods,omitempty"`
 	Waits   []Waiting      `json:"waits,omitempty"`
 	// Problems are objects that the server or a controller would not create, or that stay.
 	Problems []Problem `json:"problems,omitempty"`
 	Capacity *Capacity `json:"capacity,omitempty"`
-	// Notes are what the forecast does not cover.
+	// Notes name the parts of the cluster that the forecast does not cover.
 	Notes []string `json:"notes,omitempty"`
-	// Unknown is what could not be read and may change the answer.
+	// Unknown lists objects that could not be read and may change the answer.
 	Unknown []string `json:"unknown,omitempty"`
 }
 
@@ -69,7 +69,7 @@ type ObjectChange struct {
 	Name      string `json:"name"`
 }
 
-// PodChange is what happens to one pod.
+// PodChange is the change of one pod.
 type PodChange struct {
 	Action    Action `json:"action"`
 	Namespace string `json:"namespace"`
@@ -118,7 +118,7 @@ type Problem struct {
 	Reason string `json:"reason"`
 }
 
-// Capacity is how many more copies of the manifests fit.
+// Capacity is the number of further copies of the manifests that fit.
 type Capacity struct {
 	Copies int `json:"copies"`
 	// AtLeast is set if more may fit: the count was limited.

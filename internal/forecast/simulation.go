@@ -67,7 +67,7 @@ type simulation struct {
 	foreign  bool // a scheduler other than allot decides about some pods
 }
 
-// end is how a pod ended.
+// end is the way in which a pod terminated.
 type end struct {
 	pod    *core.Pod
 	action Action
@@ -100,7 +100,7 @@ func newSimulation(snap *snapshot.Snapshot, server Server) (*simulation, error) 
 func (s *simulation) begin() {
 	for _, pod := range s.world.Pods.List() {
 		switch {
-		case pod.DeletionTimestamp != nil && !s.lost(pod.Spec.NodeName):
+		case pod.DeletionTimestamp != nil && !s.isUnresponsive(pod.Spec.NodeName):
 			s.terminating = append(s.terminating, model.KeyOf(pod))
 		case pod.Spec.NodeName == "" && !pod.Finished():
 			if len(pod.Spec.ResourceClaims) > 0 {

@@ -29,7 +29,7 @@ func (d *difference) addWaits(p *Plan, snap *snapshot.Snapshot) error {
 		w := Waiting{Subject: unitText(key), Already: true}
 		for _, pod := range units[key] {
 			w.Pods = append(w.Pods, pod.Name)
-			if _, existed := d.before[string(pod.UID)]; existed {
+			if _, existed := d.oldPods[string(pod.UID)]; existed {
 				p.Summary.StillWaiting++
 			} else {
 				w.Already = false

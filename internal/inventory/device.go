@@ -5,7 +5,7 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// DeviceState is what a device can be used for now. A device is in the last of the states that apply.
+// DeviceState is the availability of a device. A device is in the last of the states that apply.
 type DeviceState int
 
 const (

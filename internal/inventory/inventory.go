@@ -27,7 +27,7 @@ func New(state *model.State, matches Matcher) *Inventory {
 // poolCount has the number of devices of one pool in each state.
 type poolCount struct {
 	version uint64
-	seen    bool // whether the State still has the pool
+	exists  bool // whether the State still has the pool
 	local   bool
 	devices tally
 	classes []tally
@@ -49,13 +49,13 @@ func (i *Inventory) Update(limit int) bool {
 		clear(i.pools)
 	}
 	for _, count := range i.pools {
-		count.seen = false
+		count.exists = false
 	}
 	done := true
 	for pool := range i.state.PoolVersions() {
 		count := i.pools[pool.ID]
 		if count != nil {
-			count.seen = true
+			count.exists = true
 		}
 		if count != nil && count.version == pool.Version {
 			continue
@@ -65,11 +65,11 @@ func (i *Inventory) Update(limit int) bool {
 			continue
 		}
 		count = i.count(pool.ID)
-		count.version, count.seen = pool.Version, true
+		count.version, count.exists = pool.Version, true
 		count.devices[Unpublished] = pool.Unpublished
 		i.pools[pool.ID] = count
 	}
-	maps.DeleteFunc(i.pools, func(_ model.PoolID, count *poolCount) bool { return !count.seen })
+	maps.DeleteFunc(i.pools, func(_ model.PoolID, count *poolCount) bool { return !count.exists })
 	return done
 }
 

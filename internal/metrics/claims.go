@@ -69,7 +69,7 @@ func countCreate(creates *prometheus.CounterVec, status, owner string, adminAcce
 	creates.WithLabelValues(status, strconv.FormatBool(adminAccess), group, kind).Add(float64(n))
 }
 
-// ClaimTrait is what claims are counted by.
+// ClaimTrait is the set of labels by which claims are counted.
 type ClaimTrait struct {
 	Allocated, AdminAccess bool
 	Source                 string

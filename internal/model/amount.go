@@ -228,25 +228,25 @@ func RoundUpToStep(q, from, step resource.Quantity) (resource.Quantity, bool) {
 	return fromNanos(start.Add(start, steps.Mul(steps, size)), step.Format), true
 }
 
-// Times returns how many times amount fits into of, at most most. An amount that is not positive
-// fits most times. Both must be Bounded.
-func Times(of, amount resource.Quantity, most int) int {
+// Times returns how many times amount fits into total, up to limit. An amount that is not positive
+// fits limit times. Both quantities must be Bounded.
+func Times(total, amount resource.Quantity, limit int) int {
 	if amount.Sign() <= 0 {
-		return most
+		return limit
 	}
-	if of.Cmp(amount) < 0 {
+	if total.Cmp(amount) < 0 {
 		return 0
 	}
-	if a, ok := of.AsInt64(); ok {
+	if a, ok := total.AsInt64(); ok {
 		if b, ok := amount.AsInt64(); ok {
-			return int(min(int64(most), a/b))
+			return int(min(int64(limit), a/b))
 		}
 	}
-	times := new(big.Int).Quo(nanos(of), nanos(amount))
+	times := new(big.Int).Quo(nanos(total), nanos(amount))
 	if !times.IsInt64() {
-		return most
+		return limit
 	}
-	return int(min(int64(most), times.Int64()))
+	return int(min(int64(limit), times.Int64()))
 }
 
 // AmountUnit is the unit in which several quantities are counted: one, or the largest unit of which

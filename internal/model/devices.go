@@ -33,11 +33,11 @@ func (s *DeviceStore) Pools(node *NodeInfo) []PoolView {
 	var views []PoolView
 	for _, entry := range node.local {
 		if !entry.shared {
-			views = append(views, PoolView{Pool: entry.pool, Reach: entry.pool.from(node), entry: entry})
+			views = append(views, PoolView{Pool: entry.pool, Reach: entry.pool.usableFrom(node), entry: entry})
 		}
 	}
 	for _, entry := range s.sharedPools {
-		if devices := entry.pool.from(node); devices != nil {
+		if devices := entry.pool.usableFrom(node); devices != nil {
 			views = append(views, PoolView{Pool: entry.pool, Reach: devices, entry: entry})
 		}
 	}
@@ -51,7 +51,7 @@ func (s *DeviceStore) FreeLocal(node *NodeInfo) int {
 	free := 0
 	for _, entry := range node.local {
 		if !entry.shared {
-			free += len(entry.pool.Devices) - entry.taken.Len()
+			free += len(entry.pool.Devices) - entry.inUse.Len()
 		}
 	}
 	return free
@@ -73,7 +73,7 @@ func (s *DeviceStore) Holders(id DeviceID) []Holder {
 	if !ok {
 		return nil
 	}
-	return entry.held[id.Device].holders
+	return entry.holdings[id.Device].holders
 }
 
 // View returns a view of a published pool in which all devices are in reach. No node need have this
@@ -180,7 +180,7 @@ func (s *DeviceStore) clearPool(entry *poolEntry) {
 	if entry.pool != nil && entry.pool.draws() {
 		s.drawing--
 	}
-	entry.pool, entry.taken, entry.rules, entry.stale = nil, nil, nil, false
+	entry.pool, entry.inUse, entry.rules, entry.stale = nil, nil, nil, false
 }
 
 // rebuildPool takes time in proportion to the size of the pool, and invalidates the cached views of
@@ -192,10 +192,10 @@ func (s *DeviceStore) rebuildPool(entry *poolEntry) {
 	if entry.pool.draws() {
 		s.drawing++
 	}
-	entry.taken = NewBits(len(entry.pool.Devices))
-	for device := range entry.held {
+	entry.inUse = NewBits(len(entry.pool.Devices))
+	for device := range entry.holdings {
 		if i, ok := entry.pool.Index(device); ok {
-			entry.taken.Set(i)
+			entry.inUse.Set(i)
 		}
 	}
 	s.listPool(entry)
@@ -247,7 +247,7 @@ func insertPool(list []*poolEntry, entry *poolEntry) []*poolEntry {
 }
 
 func (s *DeviceStore) dropPoolIfEmpty(id PoolID, entry *poolEntry) {
-	if len(entry.slices) == 0 && len(entry.held) == 0 {
+	if len(entry.slices) == 0 && len(entry.holdings) == 0 {
 		delete(s.pools, id)
 		s.numbers = append(s.numbers, entry.number)
 	}

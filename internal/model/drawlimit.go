@@ -9,7 +9,7 @@ import (
 	podresources "k8s.io/component-helpers/resource"
 )
 
-// DrawLimit is what a pod-level limit (spec.resources.limits) leaves for draws of devices.
+// DrawLimit is the remainder of a pod-level limit (spec.resources.limits) for draws of devices.
 type DrawLimit struct {
 	Resource corev1.ResourceName
 	// Container is the container whose own limit and draws must stay within the pod-level limit. It

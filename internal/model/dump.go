@@ -104,13 +104,13 @@ func (s *DeviceStore) dump(b *strings.Builder) {
 	}
 	for _, id := range sortedKeys(s.pools, func(x, y PoolID) int { return strings.Compare(x.String(), y.String()) }) {
 		entry := s.pools[id]
-		fmt.Fprintf(b, "pool %s: taken %v shared %v nodes", id, entry.taken, entry.shared)
+		fmt.Fprintf(b, "pool %s: taken %v shared %v nodes", id, entry.inUse, entry.shared)
 		for _, node := range entry.nodes {
 			fmt.Fprintf(b, " %s", node.Name)
 		}
-		for _, device := range sortedKeys(entry.held, strings.Compare) {
-			h := entry.held[device]
-			fmt.Fprintf(b, " %s held by %v, %d whole", device, h.holders, h.whole)
+		for _, device := range sortedKeys(entry.holdings, strings.Compare) {
+			h := entry.holdings[device]
+			fmt.Fprintf(b, " %s held by %v, %d whole", device, h.holders, h.wholeHolders)
 			for _, name := range sortedKeys(h.consumed, cmp.Compare[resourcev1.QualifiedName]) {
 				given := h.consumed[name].DeepCopy()
 				fmt.Fprintf(b, " %s %s", name,
@@ -158,17 +158,17 @@ func (s *TaintRuleStore) dump(b *strings.Builder) {
 
 func (s *TermStore) dump(b *strings.Builder) {
 	for _, count := range sorted(s.counted.byID, strings.Compare) {
-		fmt.Fprintf(b, "asked %s: users %d total %d by %v\n", count.term.ID, count.users, count.total, count.by)
+		fmt.Fprintf(b, "asked %s: users %d total %d by %v\n", count.term.ID, count.users, count.total, count.byValue)
 	}
 	for _, count := range sorted(s.bearer.byID, strings.Compare) {
 		fmt.Fprintf(b, "bearer %s: weight %d forbids %v users %d total %d by %v\n",
-			count.term.ID, count.weight, count.forbids, count.users, count.total, count.by)
+			count.term.ID, count.weight, count.forbids, count.users, count.total, count.byValue)
 	}
 }
 
 func (s *ImageStore) dump(b *strings.Builder) {
-	for _, image := range slices.Sorted(maps.Keys(s.on)) {
-		fmt.Fprintf(b, "image %s: %v\n", image, byNodeName(s.on[image]))
+	for _, image := range slices.Sorted(maps.Keys(s.byName)) {
+		fmt.Fprintf(b, "image %s: %v\n", image, byNodeName(s.byName[image]))
 	}
 }
 
@@ -182,8 +182,8 @@ func (s *VolumeStore) dump(b *strings.Builder) {
 	for _, claim := range sortedKeys(s.users, CompareKeys) {
 		fmt.Fprintf(b, "mounters of %s: %d\n", claim, s.users[claim])
 	}
-	for _, node := range slices.Sorted(maps.Keys(s.on)) {
-		fmt.Fprintf(b, "mounted on %s: %v\n", node, s.on[node])
+	for _, node := range slices.Sorted(maps.Keys(s.usersByNode)) {
+		fmt.Fprintf(b, "mounted on %s: %v\n", node, s.usersByNode[node])
 	}
 	for _, limits := range sorted(s.limits, strings.Compare) {
 		fmt.Fprintf(b, "volume limits %s\n", text(limits))

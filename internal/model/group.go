@@ -30,7 +30,7 @@ type Group struct {
 	Unknown string
 }
 
-// Progress is how far the scheduling of a group has come, as its conditions say.
+// Progress is the state of the scheduling of a group, as reported by its conditions.
 type Progress struct {
 	// Scheduled means that the condition PodGroupInitiallyScheduled or PodGroupScheduled is or was
 	// True.

@@ -112,7 +112,7 @@ func (s *GroupStore) changeMember(before, after *Pod) {
 		if i, ok := entry.find(before.Key.Name); ok {
 			entry.members = slices.Delete(entry.members, i, i+1)
 		}
-		*entry.census.of(before)--
+		*entry.census.counter(before)--
 		s.countOwn(entry, before, -1)
 		s.dropIfEmpty(before.GroupKey(), entry)
 	}
@@ -120,7 +120,7 @@ func (s *GroupStore) changeMember(before, after *Pod) {
 		entry := s.entry(after.GroupKey())
 		i, _ := entry.find(after.Key.Name)
 		entry.members = slices.Insert(entry.members, i, after)
-		*entry.census.of(after)++
+		*entry.census.counter(after)++
 		s.countOwn(entry, after, 1)
 	}
 }
@@ -135,8 +135,8 @@ func (s *GroupStore) replaceMember(before, after *Pod) {
 	if i, ok := entry.find(before.Key.Name); ok {
 		entry.members[i] = after
 	}
-	*entry.census.of(before)--
-	*entry.census.of(after)++
+	*entry.census.counter(before)--
+	*entry.census.counter(after)++
 	if !sameUses(before, after) {
 		s.countOwn(entry, before, -1)
 		s.countOwn(entry, after, 1)
@@ -149,8 +149,8 @@ func (e *groupEntry) find(name string) (int, bool) {
 		func(pod *Pod, name string) int { return compareStrings(pod.Key.Name, name) })
 }
 
-// of returns the counter for the pod.
-func (c *Census) of(pod *Pod) *int {
+// counter returns the counter for the pod.
+func (c *Census) counter(pod *Pod) *int {
 	switch {
 	case pod.Finished:
 		return &c.Finished

@@ -12,9 +12,9 @@ type Capacity = map[resourcev1.QualifiedName]resource.Quantity
 
 // holding contains the holders of one device. A free device has no holding.
 type holding struct {
-	holders  []Holder // sorted; a claim with several parts is listed once for each; never changed in place
-	consumed Capacity // consumed capacity, without zero amounts; nil while there was none
-	whole    int      // number of holders of the whole device, whatever its capacity
+	holders      []Holder // sorted; a claim with several parts is listed once for each; never changed in place
+	consumed     Capacity // consumed capacity, without zero amounts; nil while there was none
+	wholeHolders int      // number of holders of the whole device, whatever its capacity
 }
 
 // add adds an allocation result of a holder.
@@ -22,7 +22,7 @@ func (h *holding) add(holder Holder, result *resourcev1.DeviceRequestAllocationR
 	at, _ := slices.BinarySearchFunc(h.holders, holder, compareHolders)
 	h.holders = slices.Insert(slices.Clone(h.holders), at, holder)
 	if result.ShareID == nil {
-		h.whole++
+		h.wholeHolders++
 		return
 	}
 	for name, amount := range result.ConsumedCapacity {
@@ -36,7 +36,7 @@ func (h *holding) remove(holder Holder, result *resourcev1.DeviceRequestAllocati
 		h.holders = slices.Delete(slices.Clone(h.holders), at, at+1)
 	}
 	if result.ShareID == nil {
-		h.whole--
+		h.wholeHolders--
 		return
 	}
 	for name, amount := range result.ConsumedCapacity {
@@ -67,17 +67,17 @@ func (s *DeviceStore) hold(holder Holder, a *Allocation) {
 		id := DeviceIDOf(results[i])
 		entry := s.poolEntry(id.PoolID())
 		s.state.Nodes.changes.renew(entry)
-		h := entry.held[id.Device]
+		h := entry.holdings[id.Device]
 		h.add(holder, &results[i])
-		if entry.held == nil {
-			entry.held = map[string]holding{}
+		if entry.holdings == nil {
+			entry.holdings = map[string]holding{}
 		}
-		entry.held[id.Device] = h
+		entry.holdings[id.Device] = h
 		if entry.pool == nil {
 			continue
 		}
 		if at, ok := entry.pool.Index(id.Device); ok {
-			entry.taken.Set(at)
+			entry.inUse.Set(at)
 			s.state.Nodes.changes.recordPool(entry)
 		}
 	}
@@ -92,16 +92,16 @@ func (s *DeviceStore) release(holder Holder, a *Allocation) {
 		id := DeviceIDOf(results[i])
 		entry := s.pools[id.PoolID()]
 		s.state.Nodes.changes.renew(entry)
-		h := entry.held[id.Device]
+		h := entry.holdings[id.Device]
 		h.remove(holder, &results[i])
 		if len(h.holders) > 0 {
-			entry.held[id.Device] = h
+			entry.holdings[id.Device] = h
 			continue
 		}
-		delete(entry.held, id.Device)
+		delete(entry.holdings, id.Device)
 		if entry.pool != nil {
 			if at, ok := entry.pool.Index(id.Device); ok {
-				entry.taken.Clear(at)
+				entry.inUse.Clear(at)
 				s.state.Nodes.changes.recordPool(entry)
 			}
 		}

@@ -9,18 +9,18 @@ import (
 
 // ImageStore holds which nodes have which container images.
 type ImageStore struct {
-	on      map[string]map[*NodeInfo]int64 // sizes in bytes, by name
+	byName  map[string]map[*NodeInfo]int64 // sizes in bytes, by name
 	version uint64
 }
 
-func newImageStore() ImageStore { return ImageStore{on: map[string]map[*NodeInfo]int64{}} }
+func newImageStore() ImageStore { return ImageStore{byName: map[string]map[*NodeInfo]int64{}} }
 
 // Any reports whether any node reports images.
-func (s *ImageStore) Any() bool { return len(s.on) > 0 }
+func (s *ImageStore) Any() bool { return len(s.byName) > 0 }
 
 // Nodes returns the nodes that have an image, with its size in bytes. The name must be in the form
 // of imageName. The map must not be changed.
-func (s *ImageStore) Nodes(name string) map[*NodeInfo]int64 { return s.on[name] }
+func (s *ImageStore) Nodes(name string) map[*NodeInfo]int64 { return s.byName[name] }
 
 // Version returns a version that increases with every change of the results of Nodes.
 func (s *ImageStore) Version() uint64 { return s.version }
@@ -30,10 +30,10 @@ func (s *ImageStore) add(info *NodeInfo, node *Node) {
 		s.version++
 		for _, name := range image.Names {
 			name = imageName(name)
-			if s.on[name] == nil {
-				s.on[name] = map[*NodeInfo]int64{}
+			if s.byName[name] == nil {
+				s.byName[name] = map[*NodeInfo]int64{}
 			}
-			s.on[name][info] = image.SizeBytes
+			s.byName[name][info] = image.SizeBytes
 		}
 	}
 }
@@ -43,8 +43,8 @@ func (s *ImageStore) remove(info *NodeInfo, node *Node) {
 		s.version++
 		for _, name := range image.Names {
 			name = imageName(name)
-			if delete(s.on[name], info); len(s.on[name]) == 0 {
-				delete(s.on, name)
+			if delete(s.byName[name], info); len(s.byName[name]) == 0 {
+				delete(s.byName, name)
 			}
 		}
 	}

@@ -64,7 +64,7 @@ type Shape struct {
 	// DrawBudgets has an entry for each pod-level request (spec.resources): the amount that exceeds
 	// the containers' requests and is left for draws of devices.
 	DrawBudgets Resources
-	// DrawLimits are what the pod-level limits leave for draws of devices.
+	// DrawLimits are the remainders of the pod-level limits for draws of devices.
 	DrawLimits       []DrawLimit
 	NodeSelector     map[string]string
 	Affinity         *corev1.Affinity

@@ -261,8 +261,8 @@ func (s *Scope) key() scopeKey {
 	return key
 }
 
-// from returns the devices that can be used from the node, or nil. The set must not be changed.
-func (p *Pool) from(node *NodeInfo) Bits {
+// usableFrom returns the devices that can be used from the node, or nil. The set must not be changed.
+func (p *Pool) usableFrom(node *NodeInfo) Bits {
 	var devices Bits
 	for i := range p.reaches {
 		switch r := &p.reaches[i]; {

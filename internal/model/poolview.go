@@ -19,25 +19,25 @@ type PoolView struct {
 func (v *PoolView) Number() int { return v.entry.number }
 
 // InUse returns the devices that have holders. The set must not be changed.
-func (v *PoolView) InUse() Bits { return v.entry.taken }
+func (v *PoolView) InUse() Bits { return v.entry.inUse }
 
 // CountFree returns the number of free devices of the set that the node can use.
 func (v *PoolView) CountFree(devices Bits) int {
 	free := 0
 	for i, word := range v.Reach {
-		free += bits.OnesCount64(word & devices[i] &^ v.entry.taken[i])
+		free += bits.OnesCount64(word & devices[i] &^ v.entry.inUse[i])
 	}
 	return free
 }
 
 // Holders returns what holds a device.
-func (v *PoolView) Holders(i int) []Holder { return v.entry.held[v.Devices[i].Name].holders }
+func (v *PoolView) Holders(i int) []Holder { return v.entry.holdings[v.Devices[i].Name].holders }
 
 // ConsumedCapacity returns the consumed capacity of a device, which must not be changed, and
 // whether a holder has the whole device.
 func (v *PoolView) ConsumedCapacity(i int) (capacity Capacity, whole bool) {
-	h := v.entry.held[v.Devices[i].Name]
-	return h.consumed, h.whole > 0
+	h := v.entry.holdings[v.Devices[i].Name]
+	return h.consumed, h.wholeHolders > 0
 }
 
 // Rules returns the DeviceTaintRules for devices of the pool.
@@ -65,7 +65,7 @@ func (v *PoolView) PreventingTaint(i int) (taint *resourcev1.DeviceTaint, rule *
 // Unpublished returns a device that has a holder and that the pool no longer publishes.
 func (v *PoolView) Unpublished() (string, bool) {
 	found := ""
-	for device := range v.entry.held {
+	for device := range v.entry.holdings {
 		if _, ok := v.Index(device); !ok && (found == "" || device < found) {
 			found = device
 		}
@@ -86,7 +86,7 @@ func (s *State) PoolVersions() iter.Seq[PoolVersion] {
 	s.Devices.settle()
 	return func(yield func(PoolVersion) bool) {
 		for id, entry := range s.Devices.pools {
-			if !yield(PoolVersion{ID: id, Version: entry.version, Unpublished: len(entry.held) - entry.taken.Len()}) {
+			if !yield(PoolVersion{ID: id, Version: entry.version, Unpublished: len(entry.holdings) - entry.inUse.Len()}) {
 				return
 			}
 		}
@@ -101,12 +101,12 @@ type poolEntry struct {
 	pool   *Pool // nil if devices of the pool have holders and no slice publishes it
 	slices []*Slice
 	// by device name, including devices that are no longer published; nil while there was none
-	held   map[string]holding
-	rules  *RuleTaints
-	taken  Bits        // indices of pool.Devices that have holders
-	nodes  []*NodeInfo // nodes whose local list has the entry
-	shared bool        // whether sharedPools has the entry
-	stale  bool        // whether slices have changed since the pool was built
+	holdings map[string]holding
+	rules    *RuleTaints
+	inUse    Bits        // indices of pool.Devices that have holders
+	nodes    []*NodeInfo // nodes whose local list has the entry
+	shared   bool        // whether sharedPools has the entry
+	stale    bool        // whether slices have changed since the pool was built
 	// version increases with every change of the devices, their taint rules and their holders
 	version uint64
 }

@@ -35,7 +35,7 @@ func ServiceFrom(service *corev1.Service) *Service {
 // selectedCount counts the pods on nodes that match a selector, except pods that are being deleted.
 type selectedCount struct {
 	selector labels.Set
-	on       map[*NodeInfo]int
+	byNode   map[*NodeInfo]int
 }
 
 // maxSelected is the maximum number of counts of a namespace; if there are more, all are dropped.
@@ -64,18 +64,18 @@ func (s *ServiceStore) ServedWith(shape *Shape) map[*NodeInfo]int {
 	}
 	counts, id := s.counts[shape.Namespace], merged.String()
 	if known, ok := counts[id]; ok {
-		return known.on
+		return known.byNode
 	}
 	if counts == nil || len(counts) >= maxSelected {
 		counts = map[string]*selectedCount{}
 		s.counts[shape.Namespace] = counts
 	}
 	counts[id] = s.countSelected(shape.Namespace, merged)
-	return counts[id].on
+	return counts[id].byNode
 }
 
 func (s *ServiceStore) countSelected(namespace string, selector labels.Set) *selectedCount {
-	count := &selectedCount{selector: selector, on: map[*NodeInfo]int{}}
+	count := &selectedCount{selector: selector, byNode: map[*NodeInfo]int{}}
 	for _, info := range s.state.Nodes.byName {
 		for _, pod := range info.Pods {
 			if pod.Key.Namespace == namespace {
@@ -99,8 +99,8 @@ func (c *selectedCount) change(info *NodeInfo, pod *Pod, by int) {
 	if pod.Deleting || !selects(c.selector, pod.Shape.Labels) {
 		return
 	}
-	if c.on[info] += by; c.on[info] == 0 {
-		delete(c.on, info)
+	if c.byNode[info] += by; c.byNode[info] == 0 {
+		delete(c.byNode, info)
 	}
 }
 
@@ -151,9 +151,9 @@ func (s *ServiceStore) set(key Key, service *Service) {
 func (s *ServiceStore) audit() error {
 	for namespace, counts := range s.counts {
 		for id, count := range counts {
-			if want := s.countSelected(namespace, count.selector).on; !maps.Equal(count.on, want) {
+			if want := s.countSelected(namespace, count.selector).byNode; !maps.Equal(count.byNode, want) {
 				return fmt.Errorf("state has drifted: pods in %s with %s are %v, should be %v", namespace, id,
-					byNodeName(count.on), byNodeName(want))
+					byNodeName(count.byNode), byNodeName(want))
 			}
 		}
 	}

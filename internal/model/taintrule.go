@@ -79,8 +79,8 @@ func TaintText(taint *resourcev1.DeviceTaint) string {
 // RuleTaints contains the rules for devices of one pool, by name. It is never changed, so that its
 // address identifies the version. nil contains no rules.
 type RuleTaints struct {
-	all []*TaintRule            // rules for every device
-	one map[string][]*TaintRule // rules by device
+	all      []*TaintRule            // rules for every device
+	byDevice map[string][]*TaintRule // rules by device
 }
 
 // Each calls f with the rules for a device, until f returns false.
@@ -88,7 +88,7 @@ func (t *RuleTaints) Each(device string, f func(*TaintRule) bool) {
 	if t == nil {
 		return
 	}
-	for _, list := range [][]*TaintRule{t.all, t.one[device]} {
+	for _, list := range [][]*TaintRule{t.all, t.byDevice[device]} {
 		for _, rule := range list {
 			if !f(rule) {
 				return
@@ -103,13 +103,13 @@ func (t *RuleTaints) with(rule *TaintRule) *RuleTaints {
 	more := t.without(rule.Name).clone()
 	list := more.all
 	if rule.Device != "" {
-		list = more.one[rule.Device]
+		list = more.byDevice[rule.Device]
 	}
 	at, _ := slices.BinarySearchFunc(list, rule.Name,
 		func(r *TaintRule, name string) int { return compareStrings(r.Name, name) })
 	list = slices.Insert(slices.Clone(list), at, rule)
 	if rule.Device != "" {
-		more.one[rule.Device] = list
+		more.byDevice[rule.Device] = list
 	} else {
 		more.all = list
 	}
@@ -120,27 +120,27 @@ func (t *RuleTaints) without(name string) *RuleTaints {
 	if t == nil {
 		return nil
 	}
-	less := &RuleTaints{one: make(map[string][]*TaintRule, len(t.one))}
+	less := &RuleTaints{byDevice: make(map[string][]*TaintRule, len(t.byDevice))}
 	other := func(list []*TaintRule) []*TaintRule {
 		return slices.DeleteFunc(slices.Clone(list), func(r *TaintRule) bool { return r.Name == name })
 	}
 	less.all = other(t.all)
-	for device, list := range t.one {
+	for device, list := range t.byDevice {
 		if list = other(list); len(list) > 0 {
-			less.one[device] = list
+			less.byDevice[device] = list
 		}
 	}
-	if len(less.all)+len(less.one) == 0 {
+	if len(less.all)+len(less.byDevice) == 0 {
 		return nil
 	}
 	return less
 }
 
 func (t *RuleTaints) clone() *RuleTaints {
-	c := &RuleTaints{one: map[string][]*TaintRule{}}
+	c := &RuleTaints{byDevice: map[string][]*TaintRule{}}
 	if t != nil {
 		c.all = t.all
-		maps.Copy(c.one, t.one)
+		maps.Copy(c.byDevice, t.byDevice)
 	}
 	return c
 }

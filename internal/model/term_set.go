@@ -8,13 +8,13 @@ type termCount struct {
 	users int // number of pods that have the term
 	total int // number of counted pods on nodes that have the topology label
 	// number of counted pods by value of the topology label; for a spread term by node
-	by map[string]int
+	byValue map[string]int
 	// weight and forbids are how bound pods with the term affect incoming pods; see Pull.
 	weight  int
 	forbids bool
 }
 
-func newTermCount(term *Term) *termCount { return &termCount{term: term, by: map[string]int{}} }
+func newTermCount(term *Term) *termCount { return &termCount{term: term, byValue: map[string]int{}} }
 
 func (c *termCount) change(info *NodeInfo, by int) {
 	if info.Node == nil {
@@ -28,8 +28,8 @@ func (c *termCount) change(info *NodeInfo, by int) {
 		return
 	}
 	c.total += by
-	if c.by[value] += by; c.by[value] == 0 {
-		delete(c.by, value)
+	if c.byValue[value] += by; c.byValue[value] == 0 {
+		delete(c.byValue, value)
 	}
 }
 

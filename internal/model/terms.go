@@ -25,7 +25,7 @@ func (s *TermStore) Picked(term *Term, value string) (here, everywhere int) {
 	if !ok {
 		return 0, 0
 	}
-	return count.by[value], count.total
+	return count.byValue[value], count.total
 }
 
 // PickedByNode returns how many bound pods the term of a spread constraint matches, by node. The
@@ -35,7 +35,7 @@ func (s *TermStore) PickedByNode(term *Term) map[string]int {
 	if !ok {
 		return nil
 	}
-	return count.by
+	return count.byValue
 }
 
 // Version returns a version that increases with every change of the results of Picked, PickedByNode
@@ -69,7 +69,7 @@ func (p *Pull) At(info *NodeInfo) int {
 	if !ok {
 		return 0
 	}
-	return p.count.by[value]
+	return p.count.byValue[value]
 }
 
 // Pulls returns the effects of bound pods on a pod of this shape. For most pods there are none.
@@ -124,7 +124,7 @@ func (s *TermStore) recount() {
 	s.version++
 	s.bearers++
 	for _, count := range s.counted.byID {
-		count.total, count.by = 0, map[string]int{}
+		count.total, count.byValue = 0, map[string]int{}
 		count.countPicked(s.state)
 	}
 }

@@ -8,22 +8,22 @@ import (
 
 // VolumeStore holds the PersistentVolumes, PersistentVolumeClaims, and the volume limits of nodes.
 type VolumeStore struct {
-	claims  map[Key]*VolumeClaim
-	volumes map[string]*Volume
-	users   map[Key]int            // number of bound pods that mount the claim
-	on      map[string]map[Key]int // the same by node
-	limits  map[string]*VolumeLimits
-	log     *undoLog
+	claims      map[Key]*VolumeClaim
+	volumes     map[string]*Volume
+	users       map[Key]int            // number of bound pods that mount the claim
+	usersByNode map[string]map[Key]int // the same by node
+	limits      map[string]*VolumeLimits
+	log         *undoLog
 }
 
 func newVolumeStore(log *undoLog) VolumeStore {
 	return VolumeStore{
-		claims:  map[Key]*VolumeClaim{},
-		volumes: map[string]*Volume{},
-		users:   map[Key]int{},
-		on:      map[string]map[Key]int{},
-		limits:  map[string]*VolumeLimits{},
-		log:     log,
+		claims:      map[Key]*VolumeClaim{},
+		volumes:     map[string]*Volume{},
+		users:       map[Key]int{},
+		usersByNode: map[string]map[Key]int{},
+		limits:      map[string]*VolumeLimits{},
+		log:         log,
 	}
 }
 
@@ -109,16 +109,16 @@ func (s *VolumeStore) count(pod *Pod, by int) {
 		if s.users[key] += by; s.users[key] == 0 {
 			delete(s.users, key)
 		}
-		on := s.on[pod.Node]
+		on := s.usersByNode[pod.Node]
 		if on == nil {
 			on = map[Key]int{}
-			s.on[pod.Node] = on
+			s.usersByNode[pod.Node] = on
 		}
 		if on[key] += by; on[key] == 0 {
 			delete(on, key)
 		}
 		if len(on) == 0 {
-			delete(s.on, pod.Node)
+			delete(s.usersByNode, pod.Node)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func (s *VolumeStore) Limit(node, driver string) (int, bool) {
 // Attached returns the handles of the CSI driver's volumes that pods on the node use.
 func (s *VolumeStore) Attached(node, driver string) map[string]bool {
 	handles := map[string]bool{}
-	for key := range s.on[node] {
+	for key := range s.usersByNode[node] {
 		claim, ok := s.claims[key]
 		if !ok {
 			continue

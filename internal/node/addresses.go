@@ -10,13 +10,13 @@ import (
 // addresses assigns IP addresses to nodes, from 172.16.0.0/12, and to pods, from a /24 of
 // 10.0.0.0/8 per node.
 type addresses struct {
-	mu   sync.Mutex
-	used map[string]types.UID // pod UIDs by address
-	of   map[types.UID]string
+	mu    sync.Mutex
+	used  map[string]types.UID // pod UIDs by address
+	byPod map[types.UID]string
 }
 
 func newAddresses() *addresses {
-	return &addresses{used: map[string]types.UID{}, of: map[types.UID]string{}}
+	return &addresses{used: map[string]types.UID{}, byPod: map[types.UID]string{}}
 }
 
 // nodeAddress returns the address of the i-th node of the fleet.
@@ -29,7 +29,7 @@ func nodeAddress(i int) string {
 func (a *addresses) keep(pod types.UID, ip string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.used[ip], a.of[pod] = pod, ip
+	a.used[ip], a.byPod[pod] = pod, ip
 }
 
 // give returns the address of a pod, assigning one if necessary. It is empty if the range of the
@@ -37,13 +37,13 @@ func (a *addresses) keep(pod types.UID, ip string) {
 func (a *addresses) give(pod types.UID, node int) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if ip, ok := a.of[pod]; ok {
+	if ip, ok := a.byPod[pod]; ok {
 		return ip
 	}
 	for host := 1; host < 255; host++ {
 		ip := fmt.Sprintf("10.%d.%d.%d", node>>8&255, node&255, host)
 		if _, taken := a.used[ip]; !taken {
-			a.used[ip], a.of[pod] = pod, ip
+			a.used[ip], a.byPod[pod] = pod, ip
 			return ip
 		}
 	}
@@ -53,8 +53,8 @@ func (a *addresses) give(pod types.UID, node int) string {
 func (a *addresses) release(pod types.UID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if ip, ok := a.of[pod]; ok {
-		delete(a.of, pod)
+	if ip, ok := a.byPod[pod]; ok {
+		delete(a.byPod, pod)
 		if a.used[ip] == pod {
 			delete(a.used, ip)
 		}

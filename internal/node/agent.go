@@ -113,9 +113,9 @@ func New(set *client.Set, inf *client.Informers, f fleet.Fleet, opts Options) (*
 	}
 	wanted, ofNode := poolsOf(f)
 	a.pools = &pools{
-		cache: inf.ResourceSlices(), nodes: inf.Nodes(), write: a.api, wanted: wanted, ofNode: ofNode, echoes: echoes,
-		fleet: f.Name,
-		taken: map[poolKey]bool{}, published: func(key poolKey) { a.done("pool/" + key.String()) },
+		cache: inf.ResourceSlices(), nodes: inf.Nodes(), write: a.api, desired: wanted, ofNode: ofNode, echoes: echoes,
+		fleet:    f.Name,
+		external: map[poolKey]bool{}, published: func(key poolKey) { a.done("pool/" + key.String()) },
 	}
 	a.pods = &pods{
 		cache: inf.Pods(), claims: inf.ResourceClaims(), live: a.api, write: a.api, holdings: newHoldings(opts.Devices),
@@ -178,7 +178,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	for name := range a.nodes.machines {
 		a.nodeQueue.Add(name)
 	}
-	for key := range a.pools.wanted {
+	for key := range a.pools.desired {
 		a.poolQueue.Add(key)
 	}
 	a.work(ctx)
@@ -224,7 +224,7 @@ func (a *Agent) removeStrangers(ctx context.Context) error {
 			failed = append(failed, client.IgnoreNotFound(a.api.DeleteNode(ctx, node)))
 		}
 	}
-	for _, slice := range strangers(a.inf.ResourceSlices().List(), a.fleet.Name, a.pools.wanted) {
+	for _, slice := range strangers(a.inf.ResourceSlices().List(), a.fleet.Name, a.pools.desired) {
 		failed = append(failed, client.IgnoreNotFound(a.api.DeleteSlice(ctx, slice)))
 	}
 	return errors.Join(failed...)
@@ -237,7 +237,7 @@ func (a *Agent) expectAll() {
 	for name := range a.nodes.machines {
 		a.missing["node/"+name] = true
 	}
-	for key := range a.pools.wanted {
+	for key := range a.pools.desired {
 		a.missing["pool/"+key.String()] = true
 	}
 	if len(a.missing) == 0 {

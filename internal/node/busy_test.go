@@ -141,8 +141,8 @@ func TestManyPods(t *testing.T) {
 	if b.updates != 2*count {
 		t.Errorf("%d status writes for %d pods, want two for each", b.updates, count)
 	}
-	if b.prepared != count/2 || b.unprepared != count/2 || len(p.holdings.held) > 0 {
-		t.Errorf("%d claims prepared, %d taken back, %d held, of %d", b.prepared, b.unprepared, len(p.holdings.held), count/2)
+	if b.prepared != count/2 || b.unprepared != count/2 || len(p.holdings.byPlace) > 0 {
+		t.Errorf("%d claims prepared, %d taken back, %d held, of %d", b.prepared, b.unprepared, len(p.holdings.byPlace), count/2)
 	}
 }
 

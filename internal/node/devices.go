@@ -40,7 +40,7 @@ type holdings struct {
 	devices Devices
 
 	mu       sync.Mutex
-	held     map[place]*holding
+	byPlace  map[place]*holding
 	ofPod    map[types.UID][]place
 	ofDevice map[string]map[place]bool // holders of devices that a claim does not share
 }
@@ -62,7 +62,7 @@ type holding struct {
 func newHoldings(d Devices) *holdings {
 	return &holdings{
 		devices:  d,
-		held:     map[place]*holding{},
+		byPlace:  map[place]*holding{},
 		ofPod:    map[types.UID][]place{},
 		ofDevice: map[string]map[place]bool{},
 	}
@@ -77,7 +77,7 @@ func (h *holdings) take(pod *core.Pod, claims []*resource.ResourceClaim) error {
 		if err := h.conflict(claim); err != nil {
 			return err
 		}
-		if own := h.held[place{pod.Spec.NodeName, claim.UID}]; own != nil && own.leaving {
+		if own := h.byPlace[place{pod.Spec.NodeName, claim.UID}]; own != nil && own.leaving {
 			return fmt.Errorf("ResourceClaim %q is being taken back from pod %s", claim.Name, own.names())
 		}
 	}
@@ -92,7 +92,7 @@ func (h *holdings) conflict(claim *resource.ResourceClaim) error {
 	for _, device := range exclusive(claim) {
 		for at := range h.ofDevice[device] {
 			if at.claim != claim.UID {
-				other := h.held[at]
+				other := h.byPlace[at]
 				return fmt.Errorf(
 					"device %s is still held by ResourceClaim %q of pod %s on node %s; a pod that is deleted by force keeps its devices until it has ended",
 					device,
@@ -115,13 +115,13 @@ func (h *holdings) restore(claim *resource.ResourceClaim, pod *core.Pod) {
 
 // add adds a holder. The lock must be held.
 func (h *holdings) add(at place, claim *resource.ResourceClaim, pod *core.Pod) {
-	if h.held[at] == nil {
-		h.held[at] = &holding{claim: claim, pods: map[types.UID]string{}}
+	if h.byPlace[at] == nil {
+		h.byPlace[at] = &holding{claim: claim, pods: map[types.UID]string{}}
 	}
-	if _, has := h.held[at].pods[pod.UID]; has {
+	if _, has := h.byPlace[at].pods[pod.UID]; has {
 		return
 	}
-	h.held[at].pods[pod.UID] = pod.Name
+	h.byPlace[at].pods[pod.UID] = pod.Name
 	h.ofPod[pod.UID] = append(h.ofPod[pod.UID], at)
 	for _, device := range exclusive(claim) {
 		if h.ofDevice[device] == nil {
@@ -158,7 +158,7 @@ func (h *holdings) leave(pod *core.Pod) []place {
 	defer h.mu.Unlock()
 	var last []place
 	for _, at := range h.ofPod[pod.UID] {
-		if holding := h.held[at]; len(holding.pods) > 1 {
+		if holding := h.byPlace[at]; len(holding.pods) > 1 {
 			delete(holding.pods, pod.UID)
 		} else {
 			holding.leaving = true
@@ -182,7 +182,7 @@ func (h *holdings) claims(places []place) []*resource.ResourceClaim {
 	defer h.mu.Unlock()
 	var out []*resource.ResourceClaim
 	for _, at := range places {
-		out = append(out, h.held[at].claim)
+		out = append(out, h.byPlace[at].claim)
 	}
 	return out
 }
@@ -191,12 +191,12 @@ func (h *holdings) remove(at place, pod *core.Pod) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.setPod(pod, slices.DeleteFunc(h.ofPod[pod.UID], func(p place) bool { return p == at }))
-	for _, device := range exclusive(h.held[at].claim) {
+	for _, device := range exclusive(h.byPlace[at].claim) {
 		if delete(h.ofDevice[device], at); len(h.ofDevice[device]) == 0 {
 			delete(h.ofDevice, device)
 		}
 	}
-	delete(h.held, at)
+	delete(h.byPlace, at)
 }
 
 func (h *holding) names() string {

@@ -15,8 +15,8 @@ const (
 // run is one execution of a pod's containers. All containers of a simulated pod start and end
 // together.
 type run struct {
-	from, to time.Time
-	exitCode int32
+	start, end time.Time
+	exitCode   int32
 }
 
 // life simulates one pod. It has no clock: advance moves it to a point in time.
@@ -26,7 +26,7 @@ type life struct {
 
 	begun    time.Time // start of the first run
 	restarts int32     // before the current run
-	from     time.Time // start of the current or next run
+	start    time.Time // start of the current or next run
 	last     *run      // previous run
 	ended    bool      // last is the final run
 
@@ -41,17 +41,17 @@ func (l *life) advance(now time.Time) {
 		if end.IsZero() || end.After(now) {
 			return
 		}
-		if end.Before(l.from) { // stopped while waiting for a restart
+		if end.Before(l.start) { // stopped while waiting for a restart
 			l.ended = true
 			l.restarts--
 			return
 		}
-		l.last = &run{from: l.from, to: end, exitCode: code}
+		l.last = &run{start: l.start, end: end, exitCode: code}
 		if !l.restartsAfter(code) {
 			l.ended = true
 			return
 		}
-		l.from = end.Add(backoff(l.restarts))
+		l.start = end.Add(backoff(l.restarts))
 		l.restarts++
 	}
 }
@@ -60,7 +60,7 @@ func (l *life) advance(now time.Time) {
 func (l *life) nextEnd() (time.Time, int32) {
 	var end time.Time
 	if l.script.ends {
-		end = l.from.Add(l.script.runFor)
+		end = l.start.Add(l.script.runFor)
 	}
 	if !l.stopAt.IsZero() && (end.IsZero() || l.stopAt.Before(end)) {
 		return l.stopAt, l.stopCode
@@ -96,16 +96,16 @@ func (l *life) stop(now time.Time, grace time.Duration) {
 }
 
 // running reports whether the containers run at now. advance must have been called.
-func (l *life) running(now time.Time) bool { return !l.ended && !l.from.After(now) }
+func (l *life) running(now time.Time) bool { return !l.ended && !l.start.After(now) }
 
-// again returns the time of the next change, or zero if there is none.
-func (l *life) again(now time.Time) time.Time {
+// nextChange returns the time of the next change, or zero if there is none.
+func (l *life) nextChange(now time.Time) time.Time {
 	if l.ended {
 		return time.Time{}
 	}
 	end, _ := l.nextEnd()
-	if l.from.After(now) && (end.IsZero() || l.from.Before(end)) {
-		return l.from
+	if l.start.After(now) && (end.IsZero() || l.start.Before(end)) {
+		return l.start
 	}
 	return end
 }

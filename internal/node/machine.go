@@ -57,8 +57,8 @@ func (m machine) setMetadata(node *corev1.Node) {
 
 func (m machine) setStatus(node *corev1.Node, now time.Time) {
 	st := &node.Status
-	st.Capacity = over(st.Capacity, m.want.Status.Capacity)
-	st.Allocatable = over(st.Allocatable, m.want.Status.Allocatable)
+	st.Capacity = overlay(st.Capacity, m.want.Status.Capacity)
+	st.Allocatable = overlay(st.Allocatable, m.want.Status.Allocatable)
 	// the simulation supports it for all devices
 	st.DeclaredFeatures = []string{"DRAOptionalNodeOperations"}
 	st.Addresses = []corev1.NodeAddress{
@@ -75,8 +75,8 @@ func (m machine) setStatus(node *corev1.Node, now time.Time) {
 	}
 }
 
-// over sets the fleet's resources and keeps others.
-func over(have, want corev1.ResourceList) corev1.ResourceList {
+// overlay sets the fleet's resources and keeps others.
+func overlay(have, want corev1.ResourceList) corev1.ResourceList {
 	out := have.DeepCopy()
 	if out == nil {
 		out = corev1.ResourceList{}

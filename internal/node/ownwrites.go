@@ -24,7 +24,7 @@ type ownWrites struct {
 // ownWrite is the last write of one object.
 type ownWrite struct {
 	version string // empty if the object was deleted
-	at      time.Time
+	time    time.Time
 }
 
 func newOwnWrites(c clock.PassiveClock) *ownWrites {
@@ -67,7 +67,7 @@ func (o *ownWrites) missing(key, cached string) bool {
 			return false
 		}
 	}
-	if o.clock.Since(w.at) > ownWritePatience {
+	if o.clock.Since(w.time) > ownWritePatience {
 		delete(o.written, key)
 		return false
 	}

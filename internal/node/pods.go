@@ -93,7 +93,7 @@ type track struct {
 	deleted     bool      // the final deletion was sent
 	waitsFor    []types.NamespacedName
 	preparation preparation
-	why         string // why it does not run
+	message     string // why it does not run
 	since       time.Time
 	reported    bool // an event was recorded
 }
@@ -162,8 +162,8 @@ func (p *pods) resumeOrStart(ctx context.Context, key types.NamespacedName, inde
 // refuse records an event with the reason why the pod does not run, once per reason, if it
 // persists.
 func (p *pods) refuse(key types.NamespacedName, t *track, reason string, why error) {
-	if t.why != why.Error() {
-		t.why, t.since, t.reported = why.Error(), p.clock.Now(), false
+	if t.message != why.Error() {
+		t.message, t.since, t.reported = why.Error(), p.clock.Now(), false
 	}
 	if left := eventPatience - p.clock.Since(t.since); left > 0 {
 		p.queue.AddAfter(key, left)
@@ -171,7 +171,7 @@ func (p *pods) refuse(key types.NamespacedName, t *track, reason string, why err
 	}
 	if !t.reported {
 		t.reported = true
-		p.events.Eventf(t.pod, corev1.EventTypeWarning, reason, "%s", t.why)
+		p.events.Eventf(t.pod, corev1.EventTypeWarning, reason, "%s", t.message)
 	}
 }
 

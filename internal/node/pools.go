@@ -108,14 +108,14 @@ type pools struct {
 	nodes nodeCache
 	write sliceWriter
 	queue reconciler.Queue[poolKey]
-	// wanted has the slices of each pool, in order; immutable. Other pools are not managed.
-	wanted map[poolKey][]resourcev1.ResourceSlice
-	ofNode map[string][]poolKey // node-local pools
-	echoes *ownWrites
-	fleet  string
+	// desired has the slices of each pool, in order; immutable. Other pools are not managed.
+	desired map[poolKey][]resourcev1.ResourceSlice
+	ofNode  map[string][]poolKey // node-local pools
+	echoes  *ownWrites
+	fleet   string
 
-	mu    sync.Mutex
-	taken map[poolKey]bool // pools of drivers, which publish their devices themselves
+	mu       sync.Mutex
+	external map[poolKey]bool // pools of drivers, which publish their devices themselves
 	// published is called when a pool is in sync.
 	published func(poolKey)
 }
@@ -124,13 +124,13 @@ type pools struct {
 func (p *pools) take(key poolKey) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.taken[key] = true
+	p.external[key] = true
 }
 
 func (p *pools) isTaken(key poolKey) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.taken[key]
+	return p.external[key]
 }
 
 // withdraw deletes the fleet's slices of a pool that a driver has taken.
@@ -176,8 +176,8 @@ func (p *pools) reconcile(ctx context.Context, key poolKey) error {
 // want returns the slices to publish. Slices of a node are owned by the Node, which must exist.
 func (p *pools) want(key poolKey) ([]*resourcev1.ResourceSlice, bool) {
 	var out []*resourcev1.ResourceSlice
-	for i := range p.wanted[key] {
-		slice := p.wanted[key][i].DeepCopy()
+	for i := range p.desired[key] {
+		slice := p.desired[key][i].DeepCopy()
 		if slice.Spec.NodeName != nil {
 			node, ok := p.nodes.Get("", *slice.Spec.NodeName)
 			if !ok {
@@ -244,7 +244,7 @@ func (p *pools) onSlice(before, after *resourcev1.ResourceSlice) {
 		p.echoes.forget("slice/" + before.Name)
 		after = before
 	}
-	if key := poolOf(after); p.wanted[key] != nil {
+	if key := poolOf(after); p.desired[key] != nil {
 		p.queue.Add(key)
 	}
 }

@@ -39,7 +39,7 @@ func (s *simulated) Start(_ context.Context, pod *core.Pod) error {
 	defer s.mu.Unlock()
 	if _, ok := s.lives[pod.UID]; !ok {
 		now := s.clock.Now()
-		l := &life{script: sc, policy: pod.Spec.RestartPolicy, begun: now, from: now}
+		l := &life{script: sc, policy: pod.Spec.RestartPolicy, begun: now, start: now}
 		l.takeUp(pod.Status.ContainerStatuses)
 		s.lives[pod.UID] = l
 	}
@@ -54,13 +54,13 @@ func (l *life) takeUp(statuses []corev1.ContainerStatus) {
 	st := statuses[0]
 	l.restarts = st.RestartCount
 	if t := st.LastTerminationState.Terminated; t != nil {
-		l.last = &run{from: t.StartedAt.Time, to: t.FinishedAt.Time, exitCode: t.ExitCode}
+		l.last = &run{start: t.StartedAt.Time, end: t.FinishedAt.Time, exitCode: t.ExitCode}
 	}
 	switch {
 	case st.State.Running != nil:
-		l.from = st.State.Running.StartedAt.Time
+		l.start = st.State.Running.StartedAt.Time
 	case st.State.Waiting != nil && l.last != nil:
-		l.from = l.last.to.Add(backoff(l.restarts))
+		l.start = l.last.end.Add(backoff(l.restarts))
 		l.restarts++
 	}
 }
@@ -74,7 +74,7 @@ func (s *simulated) Status(pod *core.Pod) (PodState, bool) {
 	}
 	now := s.clock.Now()
 	l.advance(now)
-	state := PodState{Ended: l.ended, Again: l.again(now)}
+	state := PodState{Ended: l.ended, Again: l.nextChange(now)}
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
 		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
@@ -114,7 +114,7 @@ func (l *life) container(pod *core.Pod, c *corev1.Container, now time.Time) core
 	st.Ready, st.Started = running, &running
 	switch {
 	case running:
-		st.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(l.from)}
+		st.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(l.start)}
 	case l.ended && l.last != nil:
 		st.State.Terminated = l.last.terminated(st.ContainerID)
 		return st
@@ -139,7 +139,7 @@ func (l *life) initContainer(pod *core.Pod, c *corev1.Container) corev1.Containe
 			at = t.FinishedAt.Time // as reported before
 		}
 	}
-	st.State.Terminated = (&run{from: at, to: at}).terminated(st.ContainerID)
+	st.State.Terminated = (&run{start: at, end: at}).terminated(st.ContainerID)
 	return st
 }
 
@@ -150,7 +150,7 @@ func (r *run) terminated(id string) *corev1.ContainerStateTerminated {
 	}
 	return &corev1.ContainerStateTerminated{
 		ExitCode: r.exitCode, Reason: reason, ContainerID: id,
-		StartedAt: metav1.NewTime(r.from), FinishedAt: metav1.NewTime(r.to),
+		StartedAt: metav1.NewTime(r.start), FinishedAt: metav1.NewTime(r.end),
 	}
 }
 

@@ -45,7 +45,7 @@ func (p *pods) start(ctx context.Context, key types.NamespacedName, index int, t
 		p.refuse(key, t, "FailedStart", err)
 		return false, nil
 	}
-	t.why, t.preparation = "", preparation{}
+	t.message, t.preparation = "", preparation{}
 	return true, nil
 }
 

@@ -72,11 +72,11 @@ func (w *world) start(f fleet.Fleet, idle bool) {
 		nodes:     a.nodes.cache,
 		write:     w,
 		queue:     w.poolQueue,
-		wanted:    wanted,
+		desired:   wanted,
 		ofNode:    ofNode,
 		echoes:    echoes,
 		fleet:     f.Name,
-		taken:     map[poolKey]bool{},
+		external:  map[poolKey]bool{},
 		published: func(key poolKey) { a.done("pool/" + key.String()) },
 	}
 	a.pods = &pods{

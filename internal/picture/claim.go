@@ -22,9 +22,9 @@ type Claim struct {
 	Units []string `json:"units,omitempty"`
 	// Consumers are the entries of status.reservedFor: kind and name.
 	Consumers []string `json:"consumers,omitempty"`
-	// Since is when it got its devices; nil if that is not recorded.
+	// Since is the time of the allocation; nil if it is not recorded.
 	Since *metav1.Time `json:"since,omitempty"`
-	// Why is what is wrong with its devices, or "".
+	// Why describes the problem of the claim's devices, or is "".
 	Why string `json:"why,omitempty"`
 
 	key string

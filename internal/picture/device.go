@@ -2,7 +2,7 @@ package picture
 
 import "slices"
 
-// DeviceState is what the map shows of a device.
+// DeviceState is the state of a device as shown on the map.
 type DeviceState string
 
 // The states of devices. A device that is in several of them has the last one of this list.

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Difference is what a page that shows one Picture needs to show another.
+// Difference is the set of changes from one Picture to another.
 type Difference struct {
 	Taken   metav1.Time `json:"taken"`
 	Cluster Cluster     `json:"cluster"`

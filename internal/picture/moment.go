@@ -12,14 +12,14 @@ const maxAlike = 5
 
 // moments collects what happened between two Pictures.
 type moments struct {
-	at   metav1.Time
+	time metav1.Time
 	list []Moment
 }
 
 // momentsBetween returns what happened between two Pictures. Before the first Picture, only the
 // times that its objects have are known.
 func momentsBetween(before, now *Picture) []Moment {
-	m := moments{at: now.Taken}
+	m := moments{time: now.Taken}
 	if before.Taken.IsZero() {
 		m.begin(now)
 		return m.list
@@ -30,7 +30,7 @@ func momentsBetween(before, now *Picture) []Moment {
 	return m.list
 }
 
-// occurrence is what happened to one entry. sort is a text that is equal for occurrences that are
+// occurrence is a change of one entry. sort is a text that is equal for occurrences that are
 // alike, for example "was deleted".
 type occurrence struct {
 	sort, detail string
@@ -55,11 +55,11 @@ func collect[T entry[T]](m *moments, before, now []T, noun string, what func(bef
 	for _, sort := range sorts {
 		list := alike[sort]
 		if len(list) > maxAlike {
-			m.list = append(m.list, Moment{Time: m.at, What: fmt.Sprintf("%d times: %s %s", len(list), noun, sort)})
+			m.list = append(m.list, Moment{Time: m.time, What: fmt.Sprintf("%d times: %s %s", len(list), noun, sort)})
 			continue
 		}
 		for _, o := range list {
-			m.list = append(m.list, o.moment(m.at))
+			m.list = append(m.list, o.moment(m.time))
 		}
 	}
 }
@@ -95,7 +95,7 @@ func nodeMoment(before, now *Node) *occurrence {
 	case before.Why != now.Why:
 		return &occurrence{"takes no pods, or only some", "it " + now.Why, nodeRef(now)}
 	}
-	was, is := broken(before.Devices), broken(now.Devices)
+	was, is := countBroken(before.Devices), countBroken(now.Devices)
 	detail := fmt.Sprintf("%d are tainted or not published, after %d", is, was)
 	switch {
 	case is > was:
@@ -108,8 +108,8 @@ func nodeMoment(before, now *Node) *occurrence {
 
 func nodeRef(node *Node) Ref { return Ref{Kind: "node", Name: node.Name} }
 
-// broken counts devices that should not be used.
-func broken(devices []Device) int {
+// countBroken counts the devices that should not be used.
+func countBroken(devices []Device) int {
 	n := 0
 	for i := range devices {
 		if state := devices[i].State; state == DeviceTainted || state == DeviceUnpublished {

@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Picture is what the page shows of a cluster at one time.
+// Picture is the content of the page for a cluster at one time.
 type Picture struct {
 	Taken   metav1.Time
 	Cluster Cluster

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// Span is how far back a Timeline goes.
+	// Span is the length of a Timeline.
 	Span = 15 * time.Minute
 	// sampleEvery is the time between two samples.
 	sampleEvery = 5 * time.Second
@@ -16,7 +16,7 @@ const (
 	maxMoments = 200
 )
 
-// Timeline is what happened in the last minutes.
+// Timeline lists the events of the last minutes.
 type Timeline struct {
 	Samples []Sample // oldest first
 	Moments []Moment // oldest first
@@ -36,7 +36,7 @@ type Moment struct {
 	Number int         `json:"number"`
 	Time   metav1.Time `json:"time"`
 	What   string      `json:"what"`
-	// Subject is what it happened to; nil if it happened to several objects.
+	// Subject is the object of the event; nil if the event is about several objects.
 	Subject *Ref `json:"subject,omitempty"`
 }
 

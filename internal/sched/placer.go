@@ -12,13 +12,13 @@ import (
 
 // Placer places units on one State. It remembers what it has computed about nodes and device sets.
 type Placer struct {
-	state     *model.State
-	alloc     *alloc.Allocator
-	caches    *placement.Caches
-	evaluator *preempt.Evaluator
-	steps     int
-	costs     unitCosts
-	spent     int // steps of the last attempt
+	state      *model.State
+	alloc      *alloc.Allocator
+	caches     *placement.Caches
+	evaluator  *preempt.Evaluator
+	steps      int
+	costs      unitCosts
+	stepsSpent int // steps of the last attempt
 }
 
 // NewPlacer returns a Placer. steps is the budget for one unit; see alloc.Budget.
@@ -67,10 +67,10 @@ func (p *Placer) placeIn(tx *model.Tx, unit *model.Unit, steps int) (*plan.Plan,
 	defer tx.UndoTo(start)
 	p.state.Nominations.RemoveNonBinding(unit)
 	options := p.options(steps)
-	p.spent = 0
+	p.stepsSpent = 0
 	if unit.Tree != nil {
 		attempt := tree.New(p.caches, tx, p.state, unit, options)
-		defer func() { p.spent = attempt.Spent() }()
+		defer func() { p.stepsSpent = attempt.Spent() }()
 		return attempt.Run()
 	}
 	var conflict string
@@ -78,17 +78,17 @@ func (p *Placer) placeIn(tx *model.Tx, unit *model.Unit, steps int) (*plan.Plan,
 		return nil, tree.Conflicting(unit, conflict)
 	}
 	attempt := placement.New(p.caches, tx, unit, options)
-	defer func() { p.spent = attempt.Spent() }()
+	defer func() { p.stepsSpent = attempt.Spent() }()
 	return attempt.Run()
 }
 
 // Spent returns the number of search steps of the last attempt to place a unit.
-func (p *Placer) Spent() int { return p.spent }
+func (p *Placer) Spent() int { return p.stepsSpent }
 
 // RankIn returns the best feasible nodes for the first pod of a unit, at most n, with their scores
 // by preference, within an open trial.
 func (p *Placer) RankIn(tx *model.Tx, unit *model.Unit, n int) []score.NodeScores {
-	p.alloc.StartAttempt(p.costs.of(unit))
+	p.alloc.StartAttempt(p.costs.cost(unit))
 	return placement.New(p.caches, tx, unit, p.options(p.steps)).Rank(n)
 }
 
@@ -101,10 +101,10 @@ func (p *Placer) ClassDevices(view *model.PoolView, class *model.Class) (devices
 
 // counted makes one attempt to place a unit, and records the cost of its expressions.
 func (p *Placer) counted(unit *model.Unit, place func() (*plan.Plan, *Reasons)) (*plan.Plan, *Reasons) {
-	p.alloc.StartAttempt(p.costs.of(unit))
+	p.alloc.StartAttempt(p.costs.cost(unit))
 	made, reasons := place()
 	if cost, unfinished := p.alloc.Unfinished(); unfinished && made == nil && reasons != nil {
-		reasons.Costly = p.costs.of(unit) < alloc.UnitCost
+		reasons.Costly = p.costs.cost(unit) < alloc.UnitCost
 		p.costs.add(unit, cost)
 	} else {
 		p.costs.forget(unit)

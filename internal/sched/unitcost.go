@@ -18,8 +18,8 @@ type unitCost struct {
 // maxUnitCosts is how many units are remembered. If there are more, all are forgotten.
 const maxUnitCosts = 10_000
 
-// of returns the cost of a unit so far.
-func (c unitCosts) of(unit *model.Unit) int64 {
+// cost returns the cost of a unit so far.
+func (c unitCosts) cost(unit *model.Unit) int64 {
 	if known := c[unit.Key]; known.first == firstUID(unit) {
 		return known.cost
 	}
@@ -31,7 +31,7 @@ func (c unitCosts) add(unit *model.Unit, cost int64) {
 	if len(c) >= maxUnitCosts {
 		clear(c)
 	}
-	c[unit.Key] = unitCost{first: firstUID(unit), cost: c.of(unit) + cost}
+	c[unit.Key] = unitCost{first: firstUID(unit), cost: c.cost(unit) + cost}
 }
 
 func (c unitCosts) forget(unit *model.Unit) { delete(c, unit.Key) }

@@ -46,7 +46,7 @@ func (s *Scheduler) tryBinds(ctx context.Context, p *pendingBind) {
 		}
 	default:
 		s.pending.remove(p)
-		ctx = s.spans.of(ctx, p.plan.Unit)
+		ctx = s.spans.context(ctx, p.plan.Unit)
 		s.runConcurrently(func() {
 			result := s.commit.Binds(ctx, p.plan)
 			s.feed.Enqueue(func() []model.Topic { return s.committed(p.plan, result, p.halfBound) })

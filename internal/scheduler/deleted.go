@@ -107,7 +107,7 @@ func (d *deletedClaims) freeOne(ctx context.Context, held holding.Claim) {
 			}
 			if err != nil {
 				klog.V(2).InfoS("Devices could not be freed", "claim", held.Key, "reason", err)
-				d.after(freeAgain, again)
+				d.runAfter(freeAgain, again)
 				return nil
 			}
 			return append(d.applyWritten(seen), again()...)

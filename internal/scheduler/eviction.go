@@ -29,7 +29,7 @@ type eviction struct {
 	// relocation: the pods are the remaining members of the preemptor, which is placed as a whole
 	// elsewhere.
 	relocation bool
-	left       map[model.Key]types.UID
+	remaining  map[model.Key]types.UID
 	written    bool
 	done       func() // called when all pods were seen to terminate
 }
@@ -53,7 +53,7 @@ type preemptor struct {
 }
 
 func evictionOf(unit *model.Unit, made *preempt.Result) *eviction {
-	e := &eviction{left: map[model.Key]types.UID{}}
+	e := &eviction{remaining: map[model.Key]types.UID{}}
 	e.preemptor = preemptor{
 		kind:      "pod",
 		namespace: unit.Key.Key.Namespace,
@@ -83,7 +83,7 @@ func evictionOf(unit *model.Unit, made *preempt.Result) *eviction {
 
 // evictionOfSurvivors returns the eviction of the remaining members of a gang that has lost others.
 func evictionOfSurvivors(unit *model.Unit, survivors []*model.Pod) *eviction {
-	e := &eviction{left: map[model.Key]types.UID{}, relocation: true}
+	e := &eviction{remaining: map[model.Key]types.UID{}, relocation: true}
 	e.preemptor = preemptor{
 		kind:      "PodGroup",
 		namespace: unit.Key.Key.Namespace,
@@ -99,7 +99,7 @@ func evictionOfSurvivors(unit *model.Unit, survivors []*model.Pod) *eviction {
 
 func (e *eviction) add(pod *model.Pod) {
 	e.pods = append(e.pods, pod)
-	e.left[pod.Key] = pod.UID
+	e.remaining[pod.Key] = pod.UID
 }
 
 // describe names the preemptor in a message for objects of a namespace. For other namespaces than
@@ -131,7 +131,7 @@ type evictions struct {
 }
 
 func (w *evictions) write(ctx context.Context, e *eviction) error {
-	err := each(ctx, e.pods, func(ctx context.Context, pod *model.Pod) error {
+	err := forEachPod(ctx, e.pods, func(ctx context.Context, pod *model.Pod) error {
 		if pod.Victim {
 			return nil
 		}
@@ -152,7 +152,7 @@ func (w *evictions) write(ctx context.Context, e *eviction) error {
 	if err != nil {
 		return err
 	}
-	return each(ctx, e.pods, func(ctx context.Context, pod *model.Pod) error {
+	return forEachPod(ctx, e.pods, func(ctx context.Context, pod *model.Pod) error {
 		seen, known := w.cache.Get(pod.Key.Namespace, pod.Key.Name)
 		if err := w.evict.Evict(ctx, pod); err != nil {
 			return err
@@ -164,7 +164,7 @@ func (w *evictions) write(ctx context.Context, e *eviction) error {
 	})
 }
 
-func each(ctx context.Context, pods []*model.Pod, do func(context.Context, *model.Pod) error) error {
+func forEachPod(ctx context.Context, pods []*model.Pod, do func(context.Context, *model.Pod) error) error {
 	tasks, ctx := errgroup.WithContext(ctx)
 	tasks.SetLimit(evictionWrites)
 	for _, pod := range pods {

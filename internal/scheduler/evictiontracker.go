@@ -26,7 +26,7 @@ func (t *evictionTracker) add(e *eviction) {
 
 // isEvicted reports whether a pod is in an eviction and not yet seen to terminate.
 func (t *evictionTracker) isEvicted(pod *model.Pod) bool {
-	return slices.ContainsFunc(t.byPod[pod.Key], func(e *eviction) bool { return e.left[pod.Key] == pod.UID })
+	return slices.ContainsFunc(t.byPod[pod.Key], func(e *eviction) bool { return e.remaining[pod.Key] == pod.UID })
 }
 
 // podChanged removes a pod from its evictions if it terminates, and ends those that have no pod
@@ -49,21 +49,21 @@ func (t *evictionTracker) written(e *eviction) {
 
 // observe removes a pod from an eviction if it terminates.
 func (t *evictionTracker) observe(e *eviction, key model.Key) {
-	if pod, ok := t.state.Pods.Get(key); !ok || pod.UID != e.left[key] || pod.Deleting {
+	if pod, ok := t.state.Pods.Get(key); !ok || pod.UID != e.remaining[key] || pod.Deleting {
 		t.remove(e, key)
 	}
 }
 
 // endIfDone ends an eviction, once, when all its pods are seen to terminate.
 func (t *evictionTracker) endIfDone(e *eviction) {
-	if e.written && len(e.left) == 0 {
+	if e.written && len(e.remaining) == 0 {
 		e.written = false
 		e.done()
 	}
 }
 
 func (t *evictionTracker) remove(e *eviction, key model.Key) {
-	delete(e.left, key)
+	delete(e.remaining, key)
 	t.byPod[key] = slices.DeleteFunc(t.byPod[key], func(other *eviction) bool { return other == e })
 	if len(t.byPod[key]) == 0 {
 		delete(t.byPod, key)
@@ -72,7 +72,7 @@ func (t *evictionTracker) remove(e *eviction, key model.Key) {
 
 // forget ends to track an eviction that failed.
 func (t *evictionTracker) forget(e *eviction) {
-	for key := range e.left {
+	for key := range e.remaining {
 		t.remove(e, key)
 	}
 }

@@ -54,7 +54,7 @@ func (q *unitQueue) continueLater(unit *model.Unit, reasons *sched.Reasons) {
 	}
 	q.nextCostly = q.nextCostly.Add(costlyPause)
 	q.hold(unit.Key)
-	q.after(q.nextCostly.Sub(now), func() []model.Topic {
+	q.runAfter(q.nextCostly.Sub(now), func() []model.Topic {
 		q.release(unit.Key)
 		return nil
 	})

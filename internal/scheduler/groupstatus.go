@@ -68,8 +68,8 @@ type groupStatus struct {
 
 // warning is an event about a group that is not scheduled.
 type warning struct {
-	at   time.Time
-	made bool // published; otherwise due at that time
+	time      time.Time
+	published bool // published; otherwise due at that time
 }
 
 // verdict is the last result that the scheduler reported for a group.
@@ -175,8 +175,8 @@ func (g *groupStatus) isChanging(key model.Key, q groups.Quorum) bool {
 	if known && last == q {
 		return false
 	}
-	if w, ok := g.warned[key]; ok && !w.made {
-		g.warned[key] = warning{at: g.clock.Now().Add(settleMissing)}
+	if w, ok := g.warned[key]; ok && !w.published {
+		g.warned[key] = warning{time: g.clock.Now().Add(settleMissing)}
 	}
 	return true
 }
@@ -190,13 +190,13 @@ func (g *groupStatus) isWarningDue(key model.Key, news bool, patience time.Durat
 	defer g.mu.Unlock()
 	at := g.clock.Now()
 	w, ok := g.warned[key]
-	if next := (warning{at: at.Add(patience)}); !ok || news && (w.made || next.at.Before(w.at)) {
+	if next := (warning{time: at.Add(patience)}); !ok || news && (w.published || next.time.Before(w.time)) {
 		w = next
 	}
-	if wait := w.at.Sub(at); !w.made && wait > 0 {
+	if wait := w.time.Sub(at); !w.published && wait > 0 {
 		g.queue.AddAfter(key, wait)
-	} else if !w.made {
-		now, w = true, warning{at: at, made: true}
+	} else if !w.published {
+		now, w = true, warning{time: at, published: true}
 	}
 	g.warned[key] = w
 	return now, w
@@ -418,7 +418,7 @@ func (g *groupStatus) reportToMembers(
 		if !g.isWaiting(pod) || isReported(pod, verdict) {
 			continue
 		}
-		if last.made && pod.CreationTimestamp.After(last.at) {
+		if last.published && pod.CreationTimestamp.After(last.time) {
 			verdict.event = event
 		}
 		g.podStatus.setVerdict(key, verdict)

@@ -10,7 +10,7 @@ import (
 	"github.com/allot-dev/allot/internal/sched/reason"
 )
 
-// history is what was tried for a unit that waits. It is for metrics alone.
+// history records the attempts to place a waiting unit. Only metrics use it.
 type history struct {
 	since time.Time // the first attempt
 	times int       // attempts, each with all its slices

@@ -34,8 +34,8 @@ type loop struct {
 	placer *sched.Placer
 }
 
-// after runs fn on the loop after delay.
-func (l *loop) after(delay time.Duration, fn message) {
+// runAfter runs fn on the loop after delay.
+func (l *loop) runAfter(delay time.Duration, fn message) {
 	l.clock.AfterFunc(delay, func() { l.feed.Enqueue(fn) })
 }
 

@@ -52,19 +52,19 @@ const (
 	causeReclaimed  = "reclaimed"
 )
 
-// uncounted is a Meter that counts nothing.
-type uncounted struct{}
+// noMeter is a Meter that counts nothing.
+type noMeter struct{}
 
-func (uncounted) Tried(string, string, time.Duration, int) {}
-func (uncounted) Ended(inventory.Outcome)                  {}
-func (uncounted) Committed(string, time.Duration, int)     {}
-func (uncounted) Created(int)                              {}
-func (uncounted) Searched(string, bool, time.Duration)     {}
-func (uncounted) Preempted(string, int, int)               {}
-func (uncounted) Evicted(string, int)                      {}
-func (uncounted) RolledBack()                              {}
-func (uncounted) Freed(string)                             {}
-func (uncounted) Waiting(int, int)                         {}
+func (noMeter) Tried(string, string, time.Duration, int) {}
+func (noMeter) Ended(inventory.Outcome)                  {}
+func (noMeter) Committed(string, time.Duration, int)     {}
+func (noMeter) Created(int)                              {}
+func (noMeter) Searched(string, bool, time.Duration)     {}
+func (noMeter) Preempted(string, int, int)               {}
+func (noMeter) Evicted(string, int)                      {}
+func (noMeter) RolledBack()                              {}
+func (noMeter) Freed(string)                             {}
+func (noMeter) Waiting(int, int)                         {}
 
 // place runs one slice of the placement of a unit, and records the attempt.
 func (s *Scheduler) place(unit *model.Unit, slice int) (*plan.Plan, *sched.Reasons) {

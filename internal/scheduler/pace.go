@@ -34,7 +34,7 @@ type pace struct {
 type report struct {
 	uid   types.UID
 	kind  string // kind of message; see kindOfMessage
-	at    time.Time
+	time  time.Time
 	times int // number of reports
 }
 
@@ -52,7 +52,7 @@ func (p *pace) wait(key model.Key, uid types.UID, message string) time.Duration 
 	if last.kind != kindOfMessage(message) {
 		distance = min(distance, sharpDistance)
 	}
-	return max(0, last.at.Add(distance).Sub(p.clock.Now()))
+	return max(0, last.time.Add(distance).Sub(p.clock.Now()))
 }
 
 // recordWrite records that a message was written, and reports whether it differs from the one
@@ -67,7 +67,7 @@ func (p *pace) recordWrite(key model.Key, uid types.UID, message string) (news b
 	}
 	kind := kindOfMessage(message)
 	news = last.kind != kind
-	last.kind, last.at = kind, p.clock.Now()
+	last.kind, last.time = kind, p.clock.Now()
 	last.times++
 	return news
 }

@@ -62,15 +62,15 @@ func (l *pendingBinds) remove(p *pendingBind) {
 	if p.alarm != nil {
 		p.alarm.Stop()
 	}
-	l.plans = without(l.plans, p)
+	l.plans = withoutBind(l.plans, p)
 	for _, topic := range p.topics {
-		if l.byTopic[topic] = without(l.byTopic[topic], p); len(l.byTopic[topic]) == 0 {
+		if l.byTopic[topic] = withoutBind(l.byTopic[topic], p); len(l.byTopic[topic]) == 0 {
 			delete(l.byTopic, topic)
 		}
 	}
 }
 
-func without(list []*pendingBind, p *pendingBind) []*pendingBind {
+func withoutBind(list []*pendingBind, p *pendingBind) []*pendingBind {
 	return slices.DeleteFunc(list, func(other *pendingBind) bool { return other == p })
 }
 

@@ -75,7 +75,7 @@ func newPodStatus(p parts) *podStatus {
 	return s
 }
 
-// setVerdict reports to a pod why it waits.
+// setVerdict queues the reason why a pod waits, to be written to its PodScheduled condition.
 func (p *podStatus) setVerdict(key model.Key, verdict podVerdict) {
 	p.mu.Lock()
 	p.verdicts[key] = verdict

@@ -137,7 +137,7 @@ func (s *Scheduler) observeVictims(ctx context.Context, topics []model.Topic) {
 // finishEviction evicts a pod that was selected by a process which ended before the pod was
 // deleted, and the pods that are evicted with it.
 func (s *Scheduler) finishEviction(ctx context.Context, pod *model.Pod) {
-	e := &eviction{left: map[model.Key]types.UID{}, done: func() {}}
+	e := &eviction{remaining: map[model.Key]types.UID{}, done: func() {}}
 	for _, other := range preempt.EvictedWith(s.state, pod) {
 		e.add(other)
 	}
@@ -150,6 +150,6 @@ func (s *Scheduler) finishEviction(ctx context.Context, pod *model.Pod) {
 		}
 	}
 	s.startEviction(ctx, e, func() {
-		s.after(lastRetry, func() []model.Topic { return []model.Topic{{Kind: model.TopicPod, Key: pod.Key}} })
+		s.runAfter(lastRetry, func() []model.Topic { return []model.Topic{{Kind: model.TopicPod, Key: pod.Key}} })
 	})
 }

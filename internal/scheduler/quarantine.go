@@ -23,7 +23,7 @@ func (q *quarantine) add(devices []model.DeviceID) {
 		until := q.clock.Now().Add(avoidFor)
 		q.until[id] = until
 		q.state.Devices.Quarantine(id)
-		q.after(avoidFor, func() []model.Topic {
+		q.runAfter(avoidFor, func() []model.Topic {
 			if !q.until[id].Equal(until) {
 				return nil // it failed again meanwhile
 			}

@@ -61,7 +61,7 @@ func (r *repairer) suspect(ctx context.Context, key model.Key) {
 		return
 	}
 	r.suspects[key] = true
-	r.after(repairAfter, func() []model.Topic {
+	r.runAfter(repairAfter, func() []model.Topic {
 		r.repair(ctx, key)
 		return nil
 	})

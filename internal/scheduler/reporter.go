@@ -77,7 +77,7 @@ func (r *reporter) reportReasons(unit *model.Unit, reasons *sched.Reasons) {
 }
 
 // reportTree reports why a tree is not placed: in the conditions of all of its groups, and of the
-// pods of those that have no places.
+// pods of groups without a placement.
 func (r *reporter) reportTree(unit *model.Unit, reasons *sched.Reasons, message string) {
 	outcome := groups.Unschedulable(message)
 	if reasons.Code == sched.CodeUndecided {

@@ -28,7 +28,7 @@ func (q *unitQueue) overdue(unit *model.Unit, placeable bool) bool {
 	since, known := q.halfBound[unit.Key]
 	if !known {
 		q.halfBound[unit.Key] = now
-		q.after(rollBackAfter, func() []model.Topic {
+		q.runAfter(rollBackAfter, func() []model.Topic {
 			q.enqueue(unit.Key)
 			return nil
 		})

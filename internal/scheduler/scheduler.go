@@ -116,7 +116,7 @@ func newScheduler(p parts) (*Scheduler, error) {
 	p.opts.Name = cmp.Or(p.opts.Name, corev1.DefaultSchedulerName)
 	p.caches.Features = p.opts.Features
 	if p.opts.Meter == nil {
-		p.opts.Meter = uncounted{}
+		p.opts.Meter = noMeter{}
 	}
 	feed, err := cluster.NewFeed(p.caches, p.opts.Name)
 	if err != nil {

@@ -31,8 +31,8 @@ func newSpans(provider trace.TracerProvider) *spans {
 	}
 }
 
-// of returns a context with the span of a unit, if there is one.
-func (s *spans) of(ctx context.Context, key model.UnitKey) context.Context {
+// context returns a context with the span of a unit, if there is one.
+func (s *spans) context(ctx context.Context, key model.UnitKey) context.Context {
 	if span, ok := s.open[key]; ok {
 		return trace.ContextWithSpan(ctx, span)
 	}
@@ -57,7 +57,7 @@ func (s *spans) begin(unit *model.Unit, attempt time.Time) {
 // tried records an attempt that began at some time and ends now.
 func (s *spans) tried(unit *model.Unit, result string, begun, now time.Time, steps int, reasons *sched.Reasons) {
 	s.begin(unit, begun)
-	_, span := s.tracer.Start(s.of(context.Background(), unit.Key), "Place", trace.WithTimestamp(begun))
+	_, span := s.tracer.Start(s.context(context.Background(), unit.Key), "Place", trace.WithTimestamp(begun))
 	if span.IsRecording() {
 		span.SetAttributes(attribute.String("allot.result", result), attribute.Int("allot.pods", len(unit.Pods)),
 			attribute.Int("allot.steps", steps))

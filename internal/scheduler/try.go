@@ -125,7 +125,7 @@ func (s *Scheduler) write(ctx context.Context, unit *model.Unit, plan *plan.Plan
 	}
 	a := s.pending.attachmentOf(plan, s.clock.Now())
 	ready := a.ready()
-	ctx = s.spans.of(ctx, unit.Key)
+	ctx = s.spans.context(ctx, unit.Key)
 	s.runConcurrently(func() {
 		var result commit.Result
 		if ready {

@@ -41,7 +41,7 @@ func (q *unitQueue) parkUndecided(entry queue.Entry, reasons *sched.Reasons) {
 		b.woken = true
 		return !q.clock.Now().Before(b.until)
 	})
-	q.after(pause, func() []model.Topic {
+	q.runAfter(pause, func() []model.Topic {
 		if q.undecided[entry.Key] == b && b.times == times && b.woken {
 			q.enqueue(entry.Key)
 		}

@@ -130,7 +130,7 @@ func (q *unitQueue) retryLater(key model.UnitKey, before message) {
 	delay := min(firstRetry<<min(q.failures[key], 10), lastRetry)
 	q.failures[key]++
 	q.hold(key)
-	q.after(delay, func() []model.Topic {
+	q.runAfter(delay, func() []model.Topic {
 		var topics []model.Topic
 		if before != nil {
 			topics = before()
@@ -153,7 +153,7 @@ func (q *unitQueue) retryAt(key model.UnitKey, until time.Time) {
 		return
 	}
 	q.alarms[key] = until
-	q.after(until.Add(preempt.Patience).Sub(q.clock.Now()), func() []model.Topic {
+	q.runAfter(until.Add(preempt.Patience).Sub(q.clock.Now()), func() []model.Topic {
 		if q.alarms[key].Equal(until) {
 			delete(q.alarms, key)
 			q.enqueue(key)

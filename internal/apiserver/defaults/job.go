@@ -9,10 +9,10 @@ import (
 	batch "github.com/allot-dev/allot/api/batch/v1"
 )
 
-// Job sets one pod at a time, and one in all if nothing is said of either; how often it may fail,
-// what is replaced, and the pod template. A Job without labels has those of its template: also
-// those that the template gets when the Job is created, so that both share one map, as in
-// Kubernetes.
+// Job sets the defaults of a Job: parallelism 1, and completions 1 if parallelism is not set either;
+// the backoff limits, the pod replacement policy and the pod template. A Job without labels gets the
+// labels of its template. Both share one map, as in Kubernetes, so that labels that are added to the
+// template at creation are also labels of the Job.
 func Job(job *batch.Job) {
 	spec := &job.Spec
 	if spec.Parallelism == nil {

@@ -15,7 +15,7 @@ func webhookConfigurationColumns() []metav1.TableColumnDefinition {
 
 // MutatingWebhookConfiguration returns the printer of MutatingWebhookConfigurations.
 func MutatingWebhookConfiguration() Printer {
-	return of(
+	return typed(
 		webhookConfigurationColumns(),
 		func(c *admissionregistrationv1.MutatingWebhookConfiguration, now time.Time) []any {
 			return []any{c.Name, int64(len(c.Webhooks)), age(c.CreationTimestamp, now)}
@@ -25,7 +25,7 @@ func MutatingWebhookConfiguration() Printer {
 
 // ValidatingWebhookConfiguration returns the printer of ValidatingWebhookConfigurations.
 func ValidatingWebhookConfiguration() Printer {
-	return of(
+	return typed(
 		webhookConfigurationColumns(),
 		func(c *admissionregistrationv1.ValidatingWebhookConfiguration, now time.Time) []any {
 			return []any{c.Name, int64(len(c.Webhooks)), age(c.CreationTimestamp, now)}
@@ -44,7 +44,7 @@ func policyColumns(title, description string) []metav1.TableColumnDefinition {
 // MutatingAdmissionPolicy returns the printer of MutatingAdmissionPolicies.
 func MutatingAdmissionPolicy() Printer {
 	columns := policyColumns("Mutations", "The number of mutations of the policy.")
-	return of(columns, func(p *admissionregistrationv1.MutatingAdmissionPolicy, now time.Time) []any {
+	return typed(columns, func(p *admissionregistrationv1.MutatingAdmissionPolicy, now time.Time) []any {
 		return []any{p.Name, int64(len(p.Spec.Mutations)), paramKind(p.Spec.ParamKind), age(p.CreationTimestamp, now)}
 	})
 }
@@ -52,7 +52,7 @@ func MutatingAdmissionPolicy() Printer {
 // ValidatingAdmissionPolicy returns the printer of ValidatingAdmissionPolicies.
 func ValidatingAdmissionPolicy() Printer {
 	columns := policyColumns("Validations", "The number of validations of the policy.")
-	return of(columns, func(p *admissionregistrationv1.ValidatingAdmissionPolicy, now time.Time) []any {
+	return typed(columns, func(p *admissionregistrationv1.ValidatingAdmissionPolicy, now time.Time) []any {
 		return []any{p.Name, int64(len(p.Spec.Validations)), paramKind(p.Spec.ParamKind), age(p.CreationTimestamp, now)}
 	})
 }
@@ -73,7 +73,7 @@ func policyBindingColumns() []metav1.TableColumnDefinition {
 
 // MutatingAdmissionPolicyBinding returns the printer of MutatingAdmissionPolicyBindings.
 func MutatingAdmissionPolicyBinding() Printer {
-	return of(
+	return typed(
 		policyBindingColumns(),
 		func(b *admissionregistrationv1.MutatingAdmissionPolicyBinding, now time.Time) []any {
 			return []any{b.Name, b.Spec.PolicyName, paramRef(b.Spec.ParamRef), age(b.CreationTimestamp, now)}
@@ -83,7 +83,7 @@ func MutatingAdmissionPolicyBinding() Printer {
 
 // ValidatingAdmissionPolicyBinding returns the printer of ValidatingAdmissionPolicyBindings.
 func ValidatingAdmissionPolicyBinding() Printer {
-	return of(
+	return typed(
 		policyBindingColumns(),
 		func(b *admissionregistrationv1.ValidatingAdmissionPolicyBinding, now time.Time) []any {
 			return []any{b.Name, b.Spec.PolicyName, paramRef(b.Spec.ParamRef), age(b.CreationTimestamp, now)}

@@ -17,7 +17,7 @@ import (
 
 // Deployment returns the printer of Deployments.
 func Deployment() Printer {
-	return of(append([]metav1.TableColumnDefinition{
+	return typed(append([]metav1.TableColumnDefinition{
 		nameColumn(),
 		computed("Ready", "string", "The number of pods that are ready, of the desired number."),
 		column("Up-to-date", "string", appsv1.DeploymentStatus{}, "updatedReplicas"),
@@ -36,7 +36,7 @@ func Deployment() Printer {
 
 // ReplicaSet returns the printer of ReplicaSets.
 func ReplicaSet() Printer {
-	return of(append([]metav1.TableColumnDefinition{
+	return typed(append([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Desired", "integer", appsv1.ReplicaSetSpec{}, "replicas"),
 		column("Current", "integer", appsv1.ReplicaSetStatus{}, "replicas"),
@@ -86,7 +86,7 @@ func StatefulSet() Printer {
 		computed("Ready", "string", "The number of pods that are ready, of the desired number."),
 		ageColumn(),
 	}
-	return of(append(columns, containerColumns()...), func(s *apps.StatefulSet, now time.Time) []any {
+	return typed(append(columns, containerColumns()...), func(s *apps.StatefulSet, now time.Time) []any {
 		names, images := containers(s.Spec.Template.Spec.Containers)
 		return []any{
 			s.Name, fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, ptr.Deref(s.Spec.Replicas, 1)), age(s.CreationTimestamp, now),
@@ -98,7 +98,7 @@ func StatefulSet() Printer {
 // DaemonSet returns the printer of DaemonSets.
 func DaemonSet() Printer {
 	status := appsv1.DaemonSetStatus{}
-	return of(append([]metav1.TableColumnDefinition{
+	return typed(append([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Desired", "integer", status, "desiredNumberScheduled"),
 		column("Current", "integer", status, "currentNumberScheduled"),
@@ -122,7 +122,7 @@ func DaemonSet() Printer {
 
 // ControllerRevision returns the printer of ControllerRevisions.
 func ControllerRevision() Printer {
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		computed("Controller", "string", "The object of whose template this is a revision."),
 		column("Revision", "string", appsv1.ControllerRevision{}, "revision"),
@@ -143,7 +143,7 @@ func ControllerRevision() Printer {
 // ReplicationController returns the printer of ReplicationControllers.
 func ReplicationController() Printer {
 	spec, status := corev1.ReplicationControllerSpec{}, corev1.ReplicationControllerStatus{}
-	return of(append([]metav1.TableColumnDefinition{
+	return typed(append([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Desired", "integer", spec, "replicas"),
 		column("Current", "integer", status, "replicas"),
@@ -164,7 +164,7 @@ func ReplicationController() Printer {
 
 // PodTemplate returns the printer of PodTemplates.
 func PodTemplate() Printer {
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		computed("Containers", "string", "The names of the template's containers."),
 		computed("Images", "string", "The images of the template's containers."),

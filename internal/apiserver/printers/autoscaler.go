@@ -19,7 +19,7 @@ const (
 // HorizontalPodAutoscaler returns the printer of HorizontalPodAutoscalers.
 func HorizontalPodAutoscaler() Printer {
 	spec := autoscalingv2.HorizontalPodAutoscalerSpec{}
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Reference", "string", spec, "scaleTargetRef"),
 		column("Targets", "string", spec, "metrics"),

@@ -11,7 +11,7 @@ import (
 // CertificateSigningRequest returns the printer of CertificateSigningRequests.
 func CertificateSigningRequest() Printer {
 	spec, status := certificatesv1.CertificateSigningRequestSpec{}, certificatesv1.CertificateSigningRequestStatus{}
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		ageColumn(),
 		column("SignerName", "string", spec, "signerName"),
@@ -30,7 +30,8 @@ func CertificateSigningRequest() Printer {
 	})
 }
 
-// signingCondition describes how far a request is: a denial outweighs an approval.
+// signingCondition returns the condition of a certificate signing request as kubectl prints it. A
+// denial takes precedence over an approval.
 func signingCondition(s *certificatesv1.CertificateSigningRequestStatus) string {
 	has := map[certificatesv1.RequestConditionType]bool{}
 	for _, c := range s.Conditions {

@@ -24,8 +24,8 @@ type Printer struct {
 	listed func(list runtime.Object, rows []metav1.TableRow)
 }
 
-// of returns a printer with a function on the kind's own type.
-func of[P runtime.Object](columns []metav1.TableColumnDefinition, cells func(obj P, now time.Time) []any) Printer {
+// typed returns a printer with a function on the kind's own type.
+func typed[P runtime.Object](columns []metav1.TableColumnDefinition, cells func(obj P, now time.Time) []any) Printer {
 	return Printer{
 		columns: columns,
 		cells: func(obj runtime.Object, now time.Time) ([]any, bool) {

@@ -11,7 +11,7 @@ import (
 
 // Namespace returns the printer of Namespaces.
 func Namespace() Printer {
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		computed("Status", "string", "Whether the namespace is in use or being deleted."),
 		ageColumn(),
@@ -22,7 +22,7 @@ func Namespace() Printer {
 
 // ConfigMap returns the printer of ConfigMaps.
 func ConfigMap() Printer {
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Data", "string", corev1.ConfigMap{}, "data"),
 		ageColumn(),
@@ -33,7 +33,7 @@ func ConfigMap() Printer {
 
 // Secret returns the printer of Secrets.
 func Secret() Printer {
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Type", "string", corev1.Secret{}, "type"),
 		column("Data", "string", corev1.Secret{}, "data"),
@@ -45,7 +45,7 @@ func Secret() Printer {
 
 // Lease returns the printer of Leases.
 func Lease() Printer {
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Holder", "string", coordinationv1.LeaseSpec{}, "holderIdentity"),
 		ageColumn(),

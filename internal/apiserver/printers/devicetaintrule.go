@@ -11,7 +11,7 @@ import (
 // for, whose description has no bounded length.
 func DeviceTaintRule() Printer {
 	doc := resourcev1.DeviceTaint{}
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Key", "string", doc, "key"),
 		column("Value", "string", doc, "value"),

@@ -22,7 +22,7 @@ type legacyEndpoints = corev1.Endpoints //nolint:staticcheck // as the comment s
 
 // Endpoints returns the printer of Endpoints.
 func Endpoints() Printer {
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(), column("Endpoints", "string", legacyEndpoints{}, "subsets"), ageColumn(),
 	}, func(e *legacyEndpoints, now time.Time) []any {
 		return []any{e.Name, endpointAddresses(e), age(e.CreationTimestamp, now)}
@@ -60,7 +60,7 @@ func firstOf(all []string) string {
 // EndpointSlice returns the printer of EndpointSlices.
 func EndpointSlice() Printer {
 	doc := discoveryv1.EndpointSlice{}
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("AddressType", "string", doc, "addressType"),
 		column("Ports", "string", doc, "ports"),
@@ -104,7 +104,7 @@ func sliceEndpoints(endpoints []discoveryv1.Endpoint) string {
 
 // IPAddress returns the printer of IPAddresses.
 func IPAddress() Printer {
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("ParentRef", "string", networkingv1.IPAddressSpec{}, "parentRef"),
 	}, func(a *networkingv1.IPAddress, _ time.Time) []any {

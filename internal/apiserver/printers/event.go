@@ -12,7 +12,7 @@ import (
 // Event returns the printer of Events.
 func Event() Printer {
 	name := wide(nameColumn())
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		column("Last Seen", "string", corev1.Event{}, "lastTimestamp"),
 		column("Type", "string", corev1.Event{}, "type"),
 		column("Reason", "string", corev1.Event{}, "reason"),

@@ -15,7 +15,7 @@ import (
 
 // Job returns the printer of Jobs.
 func Job() Printer {
-	return of(append([]metav1.TableColumnDefinition{
+	return typed(append([]metav1.TableColumnDefinition{
 		nameColumn(),
 		computed("Status", "string", "The status of the Job, by its conditions."),
 		column("Completions", "string", batchv1.JobStatus{}, "succeeded"),
@@ -85,7 +85,7 @@ func jobDuration(s *batchv1.JobStatus, now time.Time) string {
 // CronJob returns the printer of CronJobs.
 func CronJob() Printer {
 	spec, status := batchv1.CronJobSpec{}, batchv1.CronJobStatus{}
-	return of(append([]metav1.TableColumnDefinition{
+	return typed(append([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Schedule", "string", spec, "schedule"),
 		column("Timezone", "string", spec, "timeZone"),

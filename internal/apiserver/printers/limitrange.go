@@ -9,7 +9,7 @@ import (
 
 // LimitRange returns the printer of LimitRanges.
 func LimitRange() Printer {
-	return of(
+	return typed(
 		[]metav1.TableColumnDefinition{nameColumn(), createdColumn()},
 		func(l *corev1.LimitRange, _ time.Time) []any {
 			return []any{l.Name, created(l.CreationTimestamp)}

@@ -12,7 +12,7 @@ import (
 
 // NetworkPolicy returns the printer of NetworkPolicies.
 func NetworkPolicy() Printer {
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(), column("Pod-Selector", "string", networkingv1.NetworkPolicySpec{}, "podSelector"), ageColumn(),
 	}, func(p *networkingv1.NetworkPolicy, now time.Time) []any {
 		return []any{p.Name, metav1.FormatLabelSelector(&p.Spec.PodSelector), age(p.CreationTimestamp, now)}
@@ -21,7 +21,7 @@ func NetworkPolicy() Printer {
 
 // Ingress returns the printer of Ingresses.
 func Ingress() Printer {
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		computed("Class", "string", "The IngressClass whose controller serves it."),
 		computed("Hosts", "string", "The hosts of the rules."),
@@ -72,7 +72,7 @@ func ingressAddresses(i *networkingv1.Ingress) string {
 
 // IngressClass returns the printer of IngressClasses.
 func IngressClass() Printer {
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		computed("Controller", "string", "The controller that serves Ingresses of the class."),
 		computed("Parameters", "string", "The object with further parameters of the class."),

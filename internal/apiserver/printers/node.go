@@ -18,7 +18,7 @@ const (
 
 // Node returns the printer of Nodes.
 func Node() Printer {
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		computed("Status", "string", "Whether the node is ready, and whether new pods may be placed on it."),
 		computed("Roles", "string", "The roles in the node's labels."),

@@ -17,7 +17,7 @@ const nodeUnreachable = "NodeLost"
 
 // Pod returns the printer of Pods.
 func Pod() Printer {
-	p := of([]metav1.TableColumnDefinition{
+	p := typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		computed("Ready", "string", "The number of the pod's containers that are ready, of those that keep running."),
 		computed("Status", "string", "The pod's phase, or a more detailed state of its containers."),

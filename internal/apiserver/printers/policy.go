@@ -11,7 +11,7 @@ import (
 // PodDisruptionBudget returns the printer of PodDisruptionBudgets.
 func PodDisruptionBudget() Printer {
 	spec, status := policyv1.PodDisruptionBudgetSpec{}, policyv1.PodDisruptionBudgetStatus{}
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Min Available", "string", spec, "minAvailable"),
 		column("Max Unavailable", "string", spec, "maxUnavailable"),

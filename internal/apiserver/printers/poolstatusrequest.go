@@ -13,7 +13,7 @@ import (
 
 // ResourcePoolStatusRequest returns the printer of ResourcePoolStatusRequests.
 func ResourcePoolStatusRequest() Printer {
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Driver", "string", upstreamv1alpha3.ResourcePoolStatusRequestSpec{}, "driver"),
 		computed("Total", "string", "The devices of all pools in the list."),

@@ -15,14 +15,14 @@ func createdColumn() metav1.TableColumnDefinition {
 
 // Role returns the printer of Roles.
 func Role() Printer {
-	return of([]metav1.TableColumnDefinition{nameColumn(), createdColumn()}, func(r *rbacv1.Role, _ time.Time) []any {
+	return typed([]metav1.TableColumnDefinition{nameColumn(), createdColumn()}, func(r *rbacv1.Role, _ time.Time) []any {
 		return []any{r.Name, created(r.CreationTimestamp)}
 	})
 }
 
 // ClusterRole returns the printer of ClusterRoles.
 func ClusterRole() Printer {
-	return of(
+	return typed(
 		[]metav1.TableColumnDefinition{nameColumn(), createdColumn()},
 		func(r *rbacv1.ClusterRole, _ time.Time) []any {
 			return []any{r.Name, created(r.CreationTimestamp)}
@@ -45,14 +45,14 @@ func bindingColumns(of documented) []metav1.TableColumnDefinition {
 
 // RoleBinding returns the printer of RoleBindings.
 func RoleBinding() Printer {
-	return of(bindingColumns(rbacv1.RoleBinding{}), func(b *rbacv1.RoleBinding, now time.Time) []any {
+	return typed(bindingColumns(rbacv1.RoleBinding{}), func(b *rbacv1.RoleBinding, now time.Time) []any {
 		return bindingCells(&b.ObjectMeta, b.RoleRef, b.Subjects, now)
 	})
 }
 
 // ClusterRoleBinding returns the printer of ClusterRoleBindings.
 func ClusterRoleBinding() Printer {
-	return of(bindingColumns(rbacv1.ClusterRoleBinding{}), func(b *rbacv1.ClusterRoleBinding, now time.Time) []any {
+	return typed(bindingColumns(rbacv1.ClusterRoleBinding{}), func(b *rbacv1.ClusterRoleBinding, now time.Time) []any {
 		return bindingCells(&b.ObjectMeta, b.RoleRef, b.Subjects, now)
 	})
 }

@@ -15,7 +15,7 @@ import (
 
 // ResourceClaim returns the printer of ResourceClaims.
 func ResourceClaim() Printer {
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		computed("State", "string", "Whether the claim is pending, allocated, reserved or deleted."),
 		ageColumn(),
@@ -116,7 +116,7 @@ func claimConsumers(consumers []resourcev1.ResourceClaimConsumerReference) strin
 // ResourceSlice returns the printer of ResourceSlices.
 func ResourceSlice() Printer {
 	doc := resourcev1.ResourceSliceSpec{}
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Node", "string", doc, "nodeName"),
 		column("Driver", "string", doc, "driver"),

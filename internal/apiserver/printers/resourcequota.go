@@ -13,7 +13,7 @@ import (
 
 // ResourceQuota returns the printer of ResourceQuotas.
 func ResourceQuota() Printer {
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		computed("Request", "string", "What is used, and what may be used, of requests and counts."),
 		computed("Limit", "string", "What is used, and what may be used, of limits."),

@@ -18,7 +18,7 @@ import (
 // PriorityClass returns the printer of PriorityClasses.
 func PriorityClass() Printer {
 	doc := schedulingv1.PriorityClass{}
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Value", "integer", doc, "value"),
 		column("Global-Default", "boolean", doc, "globalDefault"),
@@ -34,7 +34,7 @@ func PriorityClass() Printer {
 // PodGroup returns the printer of PodGroups.
 func PodGroup() Printer {
 	doc := schedulingv1beta1.PodGroupSpec{}
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Policy", "string", doc, "schedulingPolicy"),
 		computed("Workload", "string", "The Workload from which the group was created."),
@@ -61,7 +61,7 @@ func PodGroup() Printer {
 // CompositePodGroup returns the printer of CompositePodGroups.
 func CompositePodGroup() Printer {
 	doc := schedulingv1alpha3.CompositePodGroupSpec{}
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Policy", "string", doc, "schedulingPolicy"),
 		computed("Workload", "string", "The Workload from which the group was created."),
@@ -158,7 +158,7 @@ func groupClaims(g *scheduling.PodGroup) string {
 
 // Workload returns the printer of Workloads.
 func Workload() Printer {
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		ageColumn(),
 		wide(computed("Templates", "string", "The names of the PodGroup templates.")),

@@ -13,7 +13,7 @@ import (
 // Service returns the printer of Services.
 func Service() Printer {
 	doc := corev1.ServiceSpec{}
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Type", "string", doc, "type"),
 		column("Cluster-IP", "string", doc, "clusterIP"),

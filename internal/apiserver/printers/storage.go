@@ -16,7 +16,7 @@ import (
 // StorageClass returns the printer of StorageClasses. A list shows which one is the default.
 func StorageClass() Printer {
 	doc := storagev1.StorageClass{}
-	p := of([]metav1.TableColumnDefinition{
+	p := typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Provisioner", "string", doc, "provisioner"),
 		column("ReclaimPolicy", "string", doc, "reclaimPolicy"),
@@ -65,7 +65,7 @@ func VolumeAttachment() Printer {
 	spec := storagev1.VolumeAttachmentSpec{}
 	attacher := column("Attacher", "string", spec, "attacher")
 	attacher.Format = "name"
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		attacher,
 		column("PV", "string", storagev1.VolumeAttachmentSource{}, "persistentVolumeName"),
@@ -83,7 +83,7 @@ func VolumeAttachment() Printer {
 // CSIDriver returns the printer of CSIDrivers.
 func CSIDriver() Printer {
 	spec := storagev1.CSIDriverSpec{}
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("AttachRequired", "boolean", spec, "attachRequired"),
 		column("PodInfoOnMount", "boolean", spec, "podInfoOnMount"),
@@ -122,7 +122,7 @@ func tokenAudiences(requests []storagev1.TokenRequest) string {
 
 // CSINode returns the printer of CSINodes.
 func CSINode() Printer {
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(), computed("Drivers", "integer", "The number of CSI drivers on the node."), ageColumn(),
 	}, func(n *storagev1.CSINode, now time.Time) []any {
 		return []any{n.Name, int64(len(n.Spec.Drivers)), age(n.CreationTimestamp, now)}
@@ -132,7 +132,7 @@ func CSINode() Printer {
 // CSIStorageCapacity returns the printer of CSIStorageCapacities.
 func CSIStorageCapacity() Printer {
 	doc := storagev1.CSIStorageCapacity{}
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("StorageClassName", "string", doc, "storageClassName"),
 		column("Capacity", "string", doc, "capacity"),
@@ -147,7 +147,7 @@ func CSIStorageCapacity() Printer {
 
 // RuntimeClass returns the printer of RuntimeClasses.
 func RuntimeClass() Printer {
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(), column("Handler", "string", nodev1.RuntimeClass{}, "handler"), ageColumn(),
 	}, func(c *nodev1.RuntimeClass, now time.Time) []any {
 		return []any{c.Name, c.Handler, age(c.CreationTimestamp, now)}

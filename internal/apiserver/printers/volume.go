@@ -15,7 +15,7 @@ const unset = "<unset>"
 // PersistentVolumeClaim returns the printer of PersistentVolumeClaims.
 func PersistentVolumeClaim() Printer {
 	spec, status := corev1.PersistentVolumeClaimSpec{}, corev1.PersistentVolumeClaimStatus{}
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Status", "string", status, "phase"),
 		column("Volume", "string", spec, "volumeName"),
@@ -43,7 +43,7 @@ func PersistentVolumeClaim() Printer {
 // PersistentVolume returns the printer of PersistentVolumes.
 func PersistentVolume() Printer {
 	spec, status := corev1.PersistentVolumeSpec{}, corev1.PersistentVolumeStatus{}
-	return of([]metav1.TableColumnDefinition{
+	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Capacity", "string", spec, "capacity"),
 		column("Access Modes", "string", spec, "accessModes"),

@@ -19,7 +19,7 @@ import (
 
 // admissionPolicies returns the kinds of policies in CEL and of their bindings. Only users that may
 // read the parameters of a policy may write it, because its rejections reveal them.
-func admissionPolicies(g given) []entry {
+func admissionPolicies(g dependencies) []entry {
 	params := paramAccess{access: g.access, lookup: g.lookup, resource: g.resource}
 	return []entry{
 		&kind[admissionregistrationv1.ValidatingAdmissionPolicy, *admissionregistrationv1.ValidatingAdmissionPolicy]{

@@ -43,7 +43,7 @@ func deployments() entry {
 		validate:       validation.ValidateDeployment,
 		validateUpdate: validation.ValidateDeploymentUpdate,
 		validateStatus: validation.ValidateDeploymentStatusUpdate,
-		more: func(store *genericregistry.Store) map[string]rest.Storage {
+		storages: func(store *genericregistry.Store) map[string]rest.Storage {
 			return map[string]rest.Storage{"scale": newScale(store, func(d *apps.Deployment) scaled {
 				return scaled{replicas: &d.Spec.Replicas, selector: d.Spec.Selector, current: d.Status.Replicas}
 			})}
@@ -74,7 +74,7 @@ func replicaSets() entry {
 		fields: func(r *apps.ReplicaSet) fields.Set {
 			return fields.Set{"status.replicas": strconv.Itoa(int(r.Status.Replicas))}
 		},
-		more: func(store *genericregistry.Store) map[string]rest.Storage {
+		storages: func(store *genericregistry.Store) map[string]rest.Storage {
 			return map[string]rest.Storage{"scale": newScale(store, func(r *apps.ReplicaSet) scaled {
 				return scaled{replicas: &r.Spec.Replicas, selector: r.Spec.Selector, current: r.Status.Replicas}
 			})}

@@ -52,7 +52,7 @@ func certificateSigningRequests(now func() time.Time) entry {
 		validate:       validation.ValidateCertificateSigningRequest,
 		validateUpdate: validation.ValidateCertificateSigningRequestUpdate,
 		validateStatus: validation.ValidateCertificateSigningRequestStatusUpdate,
-		more: func(store *genericregistry.Store) map[string]rest.Storage {
+		storages: func(store *genericregistry.Store) map[string]rest.Storage {
 			approval := approvalStrategy{store.UpdateStrategy.(strategy[request, *request]), now}
 			return map[string]rest.Storage{"approval": newPart(store, approval)}
 		},

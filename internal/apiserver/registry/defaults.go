@@ -11,7 +11,7 @@ import (
 // AddDefaults adds the defaulting functions of all kinds to a scheme. The clock stamps device
 // taints with the time at which they were first seen.
 func AddDefaults(scheme *runtime.Scheme, now func() time.Time) error {
-	for _, e := range table(given{now: now}) {
+	for _, e := range table(dependencies{now: now}) {
 		if err := e.addDefaults(scheme); err != nil {
 			return err
 		}

@@ -24,9 +24,9 @@ const unsureFor = 10 * time.Second
 // reserved before it is stored, so that two writes through one server never conflict. The view
 // shows writes of other servers, and which of two conflicting writes was first.
 type deviceGuard struct {
-	stored claimReader
-	view   *deviceView
-	later  func(func()) // runs a function when it is certain whether a write with an unknown result was stored
+	stored      claimReader
+	view        *deviceView
+	whenCertain func(func()) // runs a function when it is certain whether a write with an unknown result was stored
 
 	refused func() // called for each write that is refused
 
@@ -37,7 +37,7 @@ type deviceGuard struct {
 func newDeviceGuard(stored claimReader, view *deviceView) *deviceGuard {
 	later := func(f func()) { time.AfterFunc(unsureFor, f) }
 	return &deviceGuard{
-		stored: stored, view: view, later: later, refused: func() {}, underWay: map[deviceID][]*deviceWrite{},
+		stored: stored, view: view, whenCertain: later, refused: func() {}, underWay: map[deviceID][]*deviceWrite{},
 	}
 }
 
@@ -51,8 +51,8 @@ type deviceWrite struct {
 
 // gain is a device that a write adds to a claim.
 type gain struct {
-	id deviceID
-	at *field.Path
+	id   deviceID
+	path *field.Path
 }
 
 // reserve reserves the devices that the write adds to the claim until it is settled. It is called
@@ -84,7 +84,7 @@ func (w *deviceWrite) reserve(ctx context.Context, claim, old *resource.Resource
 	}
 	w.gained = gained
 	for _, gain := range gained {
-		id := gain.id.whole()
+		id := gain.id.withoutShare()
 		w.guard.underWay[id] = append(w.guard.underWay[id], w)
 	}
 	return nil
@@ -110,7 +110,7 @@ func (w *deviceWrite) settle(ctx context.Context, stored *resource.ResourceClaim
 		w.guard.refused()
 		claims := schema.GroupResource{Group: resourceGroup, Resource: "resourceclaims"}
 		return apierrors.NewConflict(claims, w.claim.name,
-			fmt.Errorf("%s: could not verify that the device is allocated exclusively, retry", gain.at))
+			fmt.Errorf("%s: could not verify that the device is allocated exclusively, retry", gain.path))
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (w *deviceWrite) end() {
 	w.guard.mu.Lock()
 	defer w.guard.mu.Unlock()
 	for _, gain := range w.gained {
-		id := gain.id.whole()
+		id := gain.id.withoutShare()
 		left := slices.DeleteFunc(w.guard.underWay[id], func(other *deviceWrite) bool { return other == w })
 		if len(left) == 0 {
 			delete(w.guard.underWay, id)
@@ -146,14 +146,14 @@ func (w *deviceWrite) end() {
 // stored.
 func (w *deviceWrite) abandon() {
 	if len(w.gained) > 0 {
-		w.guard.later(w.end)
+		w.guard.whenCertain(w.end)
 	}
 }
 
 // inTheWay returns another claim that holds the device, or a conflicting share of it, or that is
 // about to get it.
 func (g *deviceGuard) inTheWay(ctx context.Context, key claimKey, id deviceID) (other claimKey, ok bool, err error) {
-	for _, w := range g.underWay[id.whole()] {
+	for _, w := range g.underWay[id.withoutShare()] {
 		if w.claim != key && w.wants(id) {
 			return w.claim, true, nil
 		}
@@ -179,7 +179,7 @@ func (w *deviceWrite) wants(id deviceID) bool {
 
 // conflicts reports whether two devices or shares cannot both be allocated.
 func (d deviceID) conflicts(other deviceID) bool {
-	return d.whole() == other.whole() && sharesConflict(d.share, other.share)
+	return d.withoutShare() == other.withoutShare() && sharesConflict(d.share, other.share)
 }
 
 // refuse returns an error with the name of the holder, if both claims are in the same namespace.
@@ -191,7 +191,7 @@ func refuse(key claimKey, gain gain, other claimKey) error {
 		text = fmt.Sprintf("device is allocated to claim %s/%s", other.namespace, other.name)
 	}
 	return apierrors.NewInvalid(schema.GroupKind{Group: resourceGroup, Kind: "ResourceClaim"}, key.name,
-		field.ErrorList{field.Invalid(gain.at, gain.id.driver+"/"+gain.id.pool+"/"+gain.id.device, text)})
+		field.ErrorList{field.Invalid(gain.path, gain.id.driver+"/"+gain.id.pool+"/"+gain.id.device, text)})
 }
 
 // gainedBy returns the devices that a claim holds exclusively, and did not before.

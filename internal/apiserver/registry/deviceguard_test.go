@@ -197,7 +197,7 @@ func (g *guards) write(t *rapid.T) {
 func (g *guards) lose(t *rapid.T) {
 	_, w := g.pick(t)
 	if w.over == nil {
-		w.server.guard.later = func(f func()) { w.over = f }
+		w.server.guard.whenCertain = func(f func()) { w.over = f }
 		w.write.abandon()
 		if w.over == nil {
 			w.over = func() {} // it gains nothing

@@ -166,7 +166,7 @@ func (v *deviceView) put(claim *resource.ResourceClaim, version uint64) (late bo
 	for _, id := range devices {
 		if !slices.Contains(v.claims[key], id) {
 			h := holding{claim: key, share: id.share, since: version, late: version > 0 && len(v.holders(key, id)) > 0}
-			v.holdings[id.whole()] = append(v.holdings[id.whole()], h)
+			v.holdings[id.withoutShare()] = append(v.holdings[id.withoutShare()], h)
 			late = late || h.late
 		}
 	}
@@ -179,12 +179,12 @@ func (v *deviceView) put(claim *resource.ResourceClaim, version uint64) (late bo
 }
 
 func (v *deviceView) drop(key claimKey, id deviceID) {
-	left := slices.DeleteFunc(v.holdings[id.whole()],
+	left := slices.DeleteFunc(v.holdings[id.withoutShare()],
 		func(h holding) bool { return h.claim == key && h.share == id.share })
 	if len(left) == 0 {
-		delete(v.holdings, id.whole())
+		delete(v.holdings, id.withoutShare())
 	} else {
-		v.holdings[id.whole()] = left
+		v.holdings[id.withoutShare()] = left
 	}
 }
 
@@ -214,7 +214,7 @@ func (v *deviceView) rivals(key claimKey, id deviceID) []claimKey {
 
 func (v *deviceView) holders(key claimKey, id deviceID) []claimKey {
 	var found []claimKey
-	for _, h := range v.holdings[id.whole()] {
+	for _, h := range v.holdings[id.withoutShare()] {
 		if h.claim != key && sharesConflict(h.share, id.share) {
 			found = append(found, h.claim)
 		}
@@ -229,7 +229,7 @@ func (v *deviceView) holders(key claimKey, id deviceID) []claimKey {
 func (v *deviceView) inTime(key claimKey, id deviceID, version uint64) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return slices.ContainsFunc(v.holdings[id.whole()], func(h holding) bool {
+	return slices.ContainsFunc(v.holdings[id.withoutShare()], func(h holding) bool {
 		return h.claim == key && h.share == id.share && h.since == version && !h.late
 	})
 }
@@ -239,7 +239,7 @@ func (v *deviceView) late(key claimKey) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return slices.ContainsFunc(v.claims[key], func(id deviceID) bool {
-		return slices.ContainsFunc(v.holdings[id.whole()],
+		return slices.ContainsFunc(v.holdings[id.withoutShare()],
 			func(h holding) bool { return h.claim == key && h.share == id.share && h.late })
 	})
 }
@@ -248,8 +248,8 @@ func (k claimKey) compare(other claimKey) int {
 	return cmp.Or(cmp.Compare(k.namespace, other.namespace), cmp.Compare(k.name, other.name))
 }
 
-// whole returns the device without the share.
-func (d deviceID) whole() deviceID {
+// withoutShare returns the device without the share.
+func (d deviceID) withoutShare() deviceID {
 	d.share = ""
 	return d
 }

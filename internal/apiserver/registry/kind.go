@@ -43,7 +43,7 @@ type kind[T any, P pointer[T]] struct {
 	printer func() printers.Printer
 	// class is the set of permissions for the kind in the roles view, edit and admin.
 	class rbac.Class
-	// subresources are those that more returns, each with its verbs in the roles.
+	// subresources are the names in the result of storages, each with its verbs in the roles.
 	subresources map[string]rbac.Class
 	// gates are features without which the kind is not served.
 	gates []features.Gate
@@ -100,11 +100,11 @@ type kind[T any, P pointer[T]] struct {
 	// index is the selectable field by which lists and watches are indexed.
 	index string
 
-	// wrap and wrapStatus replace the storages of the kind itself and of its status; more adds
+	// wrap and wrapStatus replace the storages of the kind itself and of its status; storages adds
 	// subresources.
 	wrap       func(*storage) rest.Storage
 	wrapStatus func(*genericregistry.Store) rest.Storage
-	more       func(*genericregistry.Store) map[string]rest.Storage
+	storages   func(*genericregistry.Store) map[string]rest.Storage
 }
 
 // names has the names of a kind, and where it is served.
@@ -140,7 +140,7 @@ func (k *kind[T, P]) check() error {
 		{k.defaults == nil, "defaults are not decided; noDefaults if there are none"},
 		{k.printer == nil, "the printer is not decided; printers.NameAndAge if it shows nothing else"},
 		{k.class == "", "what the roles view, edit and admin allow is not decided; rbac.Cluster if it is nothing"},
-		{k.more != nil && k.subresources == nil, "what the roles allow on the subresources is not decided"},
+		{k.storages != nil && k.subresources == nil, "what the roles allow on the subresources is not decided"},
 		{k.validate == nil || k.validateUpdate == nil, "validation of new objects or of updates is not decided"},
 		{k.status != nil && k.validateStatus == nil, "validation of the status is not decided"},
 		{k.generation && k.spec == nil, "there is a generation, but no spec"},

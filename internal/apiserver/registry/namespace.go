@@ -59,7 +59,7 @@ func namespaces() entry {
 		validateStatus: validation.ValidateNamespaceStatusUpdate,
 
 		wrap: func(s *storage) rest.Storage { return &namespaceStorage{s} },
-		more: func(store *genericregistry.Store) map[string]rest.Storage {
+		storages: func(store *genericregistry.Store) map[string]rest.Storage {
 			finalize := finalizeStrategy{store.UpdateStrategy.(namespaceStrategy)}
 			return map[string]rest.Storage{"finalize": finalizePart{newPart(store, finalize)}}
 		},

@@ -124,7 +124,7 @@ func (p *placements) place(
 		case time.Since(began) > placementPatience:
 			return nil, apierrors.NewConflict(placementResource, request.Name, errors.New("the pods change too often"))
 		}
-		if err := c.again(ctx, changed); err != nil {
+		if err := c.recheck(ctx, changed); err != nil {
 			return nil, err
 		}
 	}

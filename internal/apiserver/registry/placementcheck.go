@@ -131,11 +131,11 @@ func (c *podCheck) all(ctx context.Context) error {
 			refusedKeys = append(refusedKeys, c.keys[i])
 		}
 	}
-	return c.again(ctx, refusedKeys)
+	return c.recheck(ctx, refusedKeys)
 }
 
-// again reads some pods from the storage, and checks them.
-func (c *podCheck) again(ctx context.Context, keys []string) error {
+// recheck reads some pods from the storage, and checks them.
+func (c *podCheck) recheck(ctx context.Context, keys []string) error {
 	inParallel(len(keys), checkWorkers, func(k int) { c.check(ctx, c.indices[keys[k]], &metav1.GetOptions{}) })
 	return refused(c.request, c.refusals)
 }

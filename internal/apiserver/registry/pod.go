@@ -21,7 +21,7 @@ import (
 	"github.com/allot-dev/allot/internal/claims"
 )
 
-func pods(g given) entry {
+func pods(g dependencies) entry {
 	return &kind[core.Pod, *core.Pod]{
 		names:    names{versions: v1, plural: "pods", singular: "pod", short: []string{"po"}, categories: []string{"all"}},
 		newList:  func() runtime.Object { return &core.PodList{} },
@@ -49,7 +49,7 @@ func pods(g given) entry {
 		validateStatus: validation.ValidatePodStatusUpdate,
 		warnings:       validation.PodWarnings,
 		wrap:           func(s *storage) rest.Storage { return &podStorage{s} },
-		more: func(store *genericregistry.Store) map[string]rest.Storage {
+		storages: func(store *genericregistry.Store) map[string]rest.Storage {
 			reach := kubelets{pods: store, others: g.lookup, transport: g.kubelets}
 			return map[string]rest.Storage{
 				"binding":     &binding{store: store},

@@ -47,8 +47,8 @@ type parameters struct {
 	err    *error
 }
 
-// into sets a field if the parameter is there.
-func into[T any](p parameters, name string, field *T, convert func(*[]string, *T, conversion.Scope) error) {
+// setParameter sets a field if the parameter is there.
+func setParameter[T any](p parameters, name string, field *T, convert func(*[]string, *T, conversion.Scope) error) {
 	texts, ok := p.values[name]
 	if !ok || len(texts) == 0 || *p.err != nil {
 		return
@@ -57,15 +57,15 @@ func into[T any](p parameters, name string, field *T, convert func(*[]string, *T
 }
 
 func (p parameters) text(name string, field *string) {
-	into(p, name, field, runtime.Convert_Slice_string_To_string)
+	setParameter(p, name, field, runtime.Convert_Slice_string_To_string)
 }
 
 func (p parameters) flag(name string, field *bool) {
-	into(p, name, field, runtime.Convert_Slice_string_To_bool)
+	setParameter(p, name, field, runtime.Convert_Slice_string_To_bool)
 }
 
 func (p parameters) number(name string, field **int64) {
-	into(p, name, field, runtime.Convert_Slice_string_To_Pointer_int64)
+	setParameter(p, name, field, runtime.Convert_Slice_string_To_Pointer_int64)
 }
 
 func logOptions(p parameters, o *corev1.PodLogOptions) {
@@ -73,7 +73,7 @@ func logOptions(p parameters, o *corev1.PodLogOptions) {
 	p.flag("follow", &o.Follow)
 	p.flag("previous", &o.Previous)
 	p.number("sinceSeconds", &o.SinceSeconds)
-	into(p, "sinceTime", &o.SinceTime, metav1.Convert_Slice_string_To_Pointer_v1_Time)
+	setParameter(p, "sinceTime", &o.SinceTime, metav1.Convert_Slice_string_To_Pointer_v1_Time)
 	p.flag("timestamps", &o.Timestamps)
 	p.number("tailLines", &o.TailLines)
 	p.number("limitBytes", &o.LimitBytes)
@@ -101,5 +101,5 @@ func attachOptions(p parameters, o *corev1.PodAttachOptions) {
 }
 
 func forwardOptions(p parameters, o *corev1.PodPortForwardOptions) {
-	into(p, "ports", &o.Ports, metav1.Convert_Slice_string_To_Slice_int32)
+	setParameter(p, "ports", &o.Ports, metav1.Convert_Slice_string_To_Slice_int32)
 }

@@ -23,7 +23,7 @@ type readable struct {
 // UpdatedObject implements rest.UpdatedObjectInfo.
 func (r readable) UpdatedObject(ctx context.Context, old runtime.Object) (obj runtime.Object, err error) {
 	defer func() {
-		// The handlers' own abort is not an error of the patch.
+		// A handler aborts a request on purpose with this value; the patch did not cause it.
 		if fault := recover(); fault == http.ErrAbortHandler { //nolint:errorlint // panics with this very value
 			panic(fault)
 		} else if fault != nil {

@@ -68,7 +68,7 @@ func New(cfg Config) (*Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range table(given{
+	for _, e := range table(dependencies{
 		lookup: r.lookup, access: cfg.Access, features: cfg.Features, alone: cfg.Alone, now: time.Now, resource: cfg.Resource,
 		deviceRefused: cfg.DeviceRefused, kubelets: cfg.Kubelets,
 		allocator: allocator,

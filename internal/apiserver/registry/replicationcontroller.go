@@ -49,7 +49,7 @@ func replicationControllers() entry {
 		fields: func(r *core.ReplicationController) fields.Set {
 			return fields.Set{"status.replicas": strconv.Itoa(int(r.Status.Replicas))}
 		},
-		more: func(store *genericregistry.Store) map[string]rest.Storage {
+		storages: func(store *genericregistry.Store) map[string]rest.Storage {
 			return map[string]rest.Storage{"scale": newScale(store, func(r *core.ReplicationController) scaled {
 				return scaled{
 					replicas: &r.Spec.Replicas, selector: &metav1.LabelSelector{MatchLabels: r.Spec.Selector},

@@ -31,7 +31,7 @@ const resourceGroup = "resource.k8s.io"
 // resourceVersions are the versions of the kinds in v1; the first is stored.
 func resourceVersions() []string { return []string{"v1", "v1beta2", "v1beta1"} }
 
-func resourceClaims(g given) entry {
+func resourceClaims(g dependencies) entry {
 	claims := &kind[resource.ResourceClaim, *resource.ResourceClaim]{
 		names: names{
 			group:    resourceGroup,

@@ -34,7 +34,7 @@ type Rules struct {
 // of a claim's status is not in them, because it depends on the requester.
 func RulesByResource(scheme *runtime.Scheme) map[schema.GroupResource]Rules {
 	out := map[schema.GroupResource]Rules{}
-	for _, e := range table(given{lookup: &Lookup{}, now: time.Now}) {
+	for _, e := range table(dependencies{lookup: &Lookup{}, now: time.Now}) {
 		out[e.identity().resource()] = e.rules(scheme, features.All())
 	}
 	return out

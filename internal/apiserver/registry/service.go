@@ -17,7 +17,7 @@ import (
 )
 
 // services have addresses and node ports that the server allocates. No traffic is routed.
-func services(g given) entry {
+func services(g dependencies) entry {
 	return &kind[corev1.Service, *corev1.Service]{
 		names: names{
 			versions: v1, plural: "services", singular: "service", short: []string{"svc"}, categories: []string{"all"},

@@ -55,8 +55,8 @@ type transaction struct {
 }
 
 type reservedValue struct {
-	in    *reservations
-	value string
+	reservations *reservations
+	value        string
 }
 
 type transactionKey struct{}
@@ -127,8 +127,8 @@ func (s *serviceStorage) end(ctx context.Context, t *transaction, out runtime.Ob
 		has = t.before
 	}
 	for _, r := range t.reserved {
-		if slices.Contains(has.ips, r.value) && r.in == s.allocator.ips ||
-			slices.Contains(has.ports, r.value) && r.in == s.allocator.ports {
+		if slices.Contains(has.ips, r.value) && r.reservations == s.allocator.ips ||
+			slices.Contains(has.ports, r.value) && r.reservations == s.allocator.ports {
 			continue
 		}
 		s.release(ctx, t.service, r)
@@ -154,7 +154,7 @@ func (s *serviceStorage) reservedValues(v values) []reservedValue {
 
 // release releases a value. A failure is logged: the reservation can be taken over later.
 func (s *serviceStorage) release(ctx context.Context, service *corev1.Service, r reservedValue) {
-	if err := r.in.release(ctx, service.UID, r.value); err != nil {
+	if err := r.reservations.release(ctx, service.UID, r.value); err != nil {
 		utilruntime.HandleErrorWithContext(ctx, err, "Release a value of a Service", "service", service.Namespace+"/"+
 			service.Name, "value", r.value)
 	}
@@ -243,10 +243,10 @@ func (s *serviceStorage) resume(ctx context.Context) error {
 		service := &list.Items[i]
 		for _, r := range s.reservedValues(valuesOf(service)) {
 			labels := map[string]string(nil)
-			if r.in == s.allocator.ips {
+			if r.reservations == s.allocator.ips {
 				labels = s.allocator.labels()
 			}
-			if _, err := r.in.reserve(ctx, service, r.value, labels); err != nil {
+			if _, err := r.reservations.reserve(ctx, service, r.value, labels); err != nil {
 				return fmt.Errorf("reserve %s of service %s/%s: %w", r.value, service.Namespace, service.Name, err)
 			}
 		}

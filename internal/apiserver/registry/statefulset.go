@@ -40,7 +40,7 @@ func statefulSets() entry {
 			}
 			return nil
 		},
-		more: func(store *genericregistry.Store) map[string]rest.Storage {
+		storages: func(store *genericregistry.Store) map[string]rest.Storage {
 			return map[string]rest.Storage{"scale": newScale(store, func(s *apps.StatefulSet) scaled {
 				return scaled{replicas: &s.Spec.Replicas, selector: s.Spec.Selector, current: s.Status.Replicas}
 			})}

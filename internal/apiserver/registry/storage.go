@@ -123,10 +123,10 @@ func (k *kind[T, P]) store(e env) (*genericregistry.Store, error) {
 // addSubresources adds the storages of more, which must be those that the descriptor has a class
 // of.
 func (k *kind[T, P]) addSubresources(store *genericregistry.Store, storages map[string]rest.Storage) error {
-	if k.more == nil {
+	if k.storages == nil {
 		return nil
 	}
-	subresources := k.more(store)
+	subresources := k.storages(store)
 	if have, want := slices.Sorted(maps.Keys(subresources)), slices.Sorted(maps.Keys(k.subresources)); !slices.Equal(
 		have, want,
 	) {

@@ -34,8 +34,8 @@ type entry interface {
 	rules(scheme *runtime.Scheme, on features.Set) Rules
 }
 
-// given has the dependencies of entries.
-type given struct {
+// dependencies has the dependencies of entries.
+type dependencies struct {
 	lookup   *Lookup
 	access   Access
 	features features.Set
@@ -51,7 +51,7 @@ type given struct {
 }
 
 // table returns all stored kinds. Kinds with further rules are in separate files.
-func table(g given) []entry {
+func table(g dependencies) []entry {
 	return append(slices.Concat(rbacKinds(g.access), webhookConfigurations(), networkingKinds(),
 		storageKinds(), admissionPolicies(g)), []entry{
 		namespaces(), nodes(g.now), pods(g), events(),
@@ -90,7 +90,7 @@ func table(g given) []entry {
 
 			validate:       validation.ValidateServiceAccount,
 			validateUpdate: validation.ValidateServiceAccountUpdate,
-			more: func(*genericregistry.Store) map[string]rest.Storage {
+			storages: func(*genericregistry.Store) map[string]rest.Storage {
 				return map[string]rest.Storage{"token": &tokenRequests{lookup: g.lookup, tokens: g.access.Tokens}}
 			},
 		},
@@ -123,7 +123,7 @@ var v1 = []string{"v1"}
 // Resources returns the resources and subresources of all stored kinds with their classes.
 func Resources() []rbac.Resource {
 	var out []rbac.Resource
-	for _, e := range table(given{}) {
+	for _, e := range table(dependencies{}) {
 		out = append(out, e.resources()...)
 	}
 	return out
@@ -133,7 +133,7 @@ func Resources() []rbac.Resource {
 // plurals.
 func StorageKeys() map[schema.GroupResource]string {
 	out := map[schema.GroupResource]string{}
-	for _, e := range table(given{}) {
+	for _, e := range table(dependencies{}) {
 		if n := e.identity(); n.key != "" {
 			out[n.resource()] = n.key
 		}
@@ -144,7 +144,7 @@ func StorageKeys() map[schema.GroupResource]string {
 // StoredVersions returns the versions in which objects are stored.
 func StoredVersions() schema.GroupVersions {
 	var out schema.GroupVersions
-	for _, e := range table(given{}) {
+	for _, e := range table(dependencies{}) {
 		n := e.identity()
 		gv := schema.GroupVersion{Group: n.group, Version: n.versions[0]}
 		if !slices.Contains(out, gv) {

@@ -14,7 +14,7 @@ import (
 
 func TestTableIsComplete(t *testing.T) {
 	seen := map[string]bool{}
-	for _, e := range table(given{}) {
+	for _, e := range table(dependencies{}) {
 		if err := e.check(); err != nil {
 			t.Error(err)
 		}
@@ -65,7 +65,7 @@ func TestKindsOfTheSchemeAreServed(t *testing.T) {
 
 func TestShortNamesAreUnique(t *testing.T) {
 	owner := map[string]string{}
-	for _, e := range table(given{}) {
+	for _, e := range table(dependencies{}) {
 		n := e.identity()
 		for _, s := range append(slices.Clone(n.short), n.plural, n.singular) {
 			if other, ok := owner[s]; ok && other != n.plural {

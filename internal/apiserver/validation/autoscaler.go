@@ -29,7 +29,7 @@ type autoscalerRules struct {
 	target, object apiVersionRule
 }
 
-// apiVersionRule is how the API version in a reference is checked.
+// apiVersionRule is the set of API versions that a reference may have.
 type apiVersionRule struct {
 	// any permits every text, and core versions without a group.
 	any, core bool

@@ -79,8 +79,8 @@ func concurrencyPolicy(path *field.Path, policy batchv1.ConcurrencyPolicy) field
 	return supported(path, policy, batchv1.AllowConcurrent, batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent)
 }
 
-// schedule checks the schedule. Only a CronJob whose schedule names a time zone already may keep
-// one there, without a field for it.
+// schedule checks the schedule. A time zone within it is permitted only if the stored schedule has
+// one already, and only without spec.timeZone.
 func schedule(path *field.Path, spec, old *batch.CronJobSpec) field.ErrorList {
 	text := spec.Schedule
 	if text == "" {

@@ -83,8 +83,8 @@ func lifecycle(path *field.Path, l *corev1.Lifecycle, grace *int64) field.ErrorL
 	return join(hook(path.Child("postStart"), l.PostStart), hook(path.Child("preStop"), l.PreStop))
 }
 
-// handler checks the action of a probe or hook. Three actions are common to both; each has one of
-// its own in addition.
+// handler checks the action of a probe or hook. Both can have exec, httpGet and tcpSocket; own is the
+// action that only one of them can have: grpc or sleep.
 func handler(
 	path *field.Path, exec *corev1.ExecAction, get *corev1.HTTPGetAction, tcp *corev1.TCPSocketAction, own source,
 ) field.ErrorList {

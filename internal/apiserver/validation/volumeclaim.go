@@ -55,7 +55,7 @@ func classAnnotationUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList
 	)
 }
 
-// volumeClaimSpecUpdate checks that only what may change has changed.
+// volumeClaimSpecUpdate checks that only mutable fields have changed.
 func volumeClaimSpecUpdate(path *field.Path, c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	now, before := c.Spec.DeepCopy(), old.Spec.DeepCopy()
 	if before.VolumeName == "" {
@@ -120,8 +120,8 @@ func ValidatePersistentVolumeClaimStatusUpdate(c, old *corev1.PersistentVolumeCl
 	return errs
 }
 
-// claimResource checks the name of a resource of which a claim can have more: storage, or a name
-// with a domain.
+// claimResource checks the name of a resource that a PersistentVolumeClaim can request: storage, or
+// a name with a domain.
 func claimResource(at *field.Path, name corev1.ResourceName) field.ErrorList {
 	errs := wellFormed(at, string(name), validation.IsQualifiedName)
 	if len(errs) == 0 && isNative(name) {

@@ -57,7 +57,7 @@ func New(
 	api := server{set}
 	c := newController(caches, Server{Owners: api, Claims: api, Live: api, Foreign: others}, events, meter,
 		clock.RealClock{})
-	c.on = on
+	c.features = on
 	runner := reconciler.NewWithLanes("claim", c.Reconcile, c.lane,
 		reconciler.Options{Workers: workers, Ready: inf.WaitForSync})
 	c.queue, c.run = runner, runner.Run

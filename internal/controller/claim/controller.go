@@ -99,13 +99,13 @@ type Meter interface {
 
 // Controller reconciles pods, PodGroups, CompositePodGroups and claims.
 type Controller struct {
-	cache  Caches
-	server Server
-	events reconciler.Recorder
-	meter  Meter
-	on     features.Set
-	queue  reconciler.Queue[Key]
-	run    func(context.Context) error
+	cache    Caches
+	server   Server
+	events   reconciler.Recorder
+	meter    Meter
+	features features.Set
+	queue    reconciler.Queue[Key]
+	run      func(context.Context) error
 
 	waitSince      *waitSince      // since when owners could have their claims
 	pending        *pendingCreates // created claims that the cache may not show yet
@@ -122,10 +122,10 @@ func newController(
 	cache Caches, server Server, events reconciler.Recorder, meter Meter, clock clock.PassiveClock,
 ) *Controller {
 	return &Controller{
-		cache: cache, server: server, events: events, meter: meter, waitSince: newHeard(clock),
-		pending: newMade(clock),
-		waiting: newWaiting(), reported: newSaid(), idle: newIdle(clock), deleted: lru.New(deletedSize),
-		foreignSince: newStood(clock), foreignChecked: newLooked(clock), listed: &listed{},
+		cache: cache, server: server, events: events, meter: meter, waitSince: newWaitSince(clock),
+		pending: newPendingCreates(clock),
+		waiting: newWaiting(), reported: newEventDeduper(), idle: newIdle(clock), deleted: lru.New(deletedSize),
+		foreignSince: newForeignSince(clock), foreignChecked: newForeignChecked(clock), listed: &listed{},
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // onPod handles a change in the cache of pods.
 func (c *Controller) onPod(before, after *core.Pod) {
 	if before != nil && (after == nil || after.UID != before.UID) {
-		c.gone(keyOf(Pod, before), before.UID)
+		c.forget(keyOf(Pod, before), before.UID)
 		c.release(before.UID)
 		c.releaseDeleted(before)
 		before = nil
@@ -37,7 +37,7 @@ func (c *Controller) onPod(before, after *core.Pod) {
 	}
 	if len(after.Spec.ResourceClaims) > 0 && (before == nil || podChanged(before, after)) {
 		if before == nil {
-			c.waitSince.of(keyOf(Pod, after))
+			c.waitSince.start(keyOf(Pod, after))
 		}
 		c.queue.Add(keyOf(Pod, after))
 	}
@@ -52,7 +52,7 @@ func podChanged(before, after *core.Pod) bool {
 // onGroup handles a change in the cache of PodGroups.
 func (c *Controller) onGroup(before, after *scheduling.PodGroup) {
 	if before != nil && (after == nil || after.UID != before.UID) {
-		c.gone(keyOf(PodGroup, before), before.UID)
+		c.forget(keyOf(PodGroup, before), before.UID)
 		c.release(before.UID)
 		before = nil
 	}
@@ -69,7 +69,7 @@ func (c *Controller) onGroup(before, after *scheduling.PodGroup) {
 	}
 	if len(after.Spec.ResourceClaims) > 0 {
 		if before == nil {
-			c.waitSince.of(keyOf(PodGroup, after))
+			c.waitSince.start(keyOf(PodGroup, after))
 		}
 		c.queue.Add(keyOf(PodGroup, after))
 	}
@@ -125,8 +125,8 @@ func (c *Controller) wakeMembers(isNew bool, group *scheduling.PodGroup) {
 	}
 }
 
-// gone drops the state of an object that no longer exists.
-func (c *Controller) gone(key Key, uid types.UID) {
+// forget drops the state of an object that no longer exists.
+func (c *Controller) forget(key Key, uid types.UID) {
 	c.waiting.drop(key)
 	c.waitSince.drop(key)
 	c.deleted.Add(uid, nil)
@@ -166,7 +166,7 @@ func (c *Controller) onClaim(before, after *resource.ResourceClaim) {
 		c.idle.drop(before.UID)
 		c.foreignSince.drop(before.UID)
 		if key, ok := ownerKey(before); ok {
-			c.waitSince.of(key) // if the owner still exists, a new claim is due from now on
+			c.waitSince.start(key) // if the owner still exists, a new claim is due from now on
 		}
 		c.wakeOwner(before)
 		c.wakeUsers(before, func(*core.Pod) bool { return true })
@@ -176,14 +176,14 @@ func (c *Controller) onClaim(before, after *resource.ResourceClaim) {
 		return
 	}
 	if owner := metav1.GetControllerOfNoCopy(after); before == nil && owner != nil &&
-		!c.pending.seen(owner.UID, after.Name) {
+		!c.pending.confirm(owner.UID, after.Name) {
 		c.wakeOwner(after)
 	}
 	c.markIdle(before, after)
-	c.foreignSince.see(after)
+	c.foreignSince.record(after)
 	c.queue.Add(keyOf(Claim, after))
 	if after.Status.Allocation != nil {
-		c.wakeUsers(after, func(pod *core.Pod) bool { return claims.NeedsReservation(pod, claims.SeenClaim(c.on, after)) })
+		c.wakeUsers(after, func(pod *core.Pod) bool { return claims.NeedsReservation(pod, claims.SeenClaim(c.features, after)) })
 	}
 }
 
@@ -195,9 +195,9 @@ func (c *Controller) markIdle(before, after *resource.ResourceClaim) {
 	case after.Status.Allocation == nil || len(after.Status.ReservedFor) > 0:
 		c.idle.drop(after.UID)
 	case before != nil && len(before.Status.ReservedFor) > 0:
-		c.idle.after(after.UID, 0)
+		c.idle.releaseAfter(after.UID, 0)
 	default:
-		c.idle.after(after.UID, idlePeriod)
+		c.idle.releaseAfter(after.UID, idlePeriod)
 		c.queue.AddAfter(keyOf(Claim, after), idlePeriod)
 	}
 }
@@ -244,7 +244,7 @@ func (c *Controller) onClusterTemplate(_, after *resourcev1alpha3.ClusterResourc
 
 func (c *Controller) wakeWaiting(template templateKey) {
 	for _, key := range c.waiting.take(template) {
-		c.waitSince.of(key)
+		c.waitSince.start(key)
 		c.queue.Add(key)
 	}
 }

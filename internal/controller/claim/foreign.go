@@ -27,9 +27,9 @@ type objects struct {
 	client metadata.Interface
 	clock  clock.PassiveClock
 
-	mu     sync.Mutex // guards the fields below
-	mapper meta.ResettableRESTMapper
-	asked  time.Time // last discovery of kinds
+	mu         sync.Mutex // guards the fields below
+	mapper     meta.ResettableRESTMapper
+	discovered time.Time // last discovery of kinds
 }
 
 func newObjects(cfg *rest.Config, clock clock.PassiveClock) (*objects, error) {
@@ -75,9 +75,9 @@ func (o *objects) ForeignGone(
 func (o *objects) mapping(resource schema.GroupResource) (*meta.RESTMapping, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.clock.Since(o.asked) >= foreignPeriod {
+	if o.clock.Since(o.discovered) >= foreignPeriod {
 		o.mapper.Reset()
-		o.asked = o.clock.Now()
+		o.discovered = o.clock.Now()
 	}
 	kind, err := o.mapper.KindFor(resource.WithVersion(""))
 	if err != nil {

@@ -34,7 +34,7 @@ func (c *Controller) lane(key Key) reconciler.Lane {
 	switch {
 	case key.Kind == Claim:
 		return reconciler.Background
-	case c.waitSince.waits(key):
+	case c.waitSince.isWaiting(key):
 		return reconciler.Fast
 	}
 	return reconciler.Slow

@@ -22,65 +22,65 @@ const pendingLife = time.Minute
 // pendingCreates holds the claims that this process has created until the cache shows them, by the
 // UID of the owner.
 type pendingCreates struct {
-	clock clock.PassiveClock
-	mu    sync.Mutex
-	of    map[types.UID]map[string]pendingClaim // by owner and name
+	clock   clock.PassiveClock
+	mu      sync.Mutex
+	byOwner map[types.UID]map[string]pendingClaim // by owner and name
 }
 
 type pendingClaim struct {
-	claim *resource.ResourceClaim
-	at    time.Time
+	claim   *resource.ResourceClaim
+	created time.Time
 }
 
-func newMade(clock clock.PassiveClock) *pendingCreates {
-	return &pendingCreates{clock: clock, of: map[types.UID]map[string]pendingClaim{}}
+func newPendingCreates(clock clock.PassiveClock) *pendingCreates {
+	return &pendingCreates{clock: clock, byOwner: map[types.UID]map[string]pendingClaim{}}
 }
 
-func (m *pendingCreates) add(owner types.UID, claim *resource.ResourceClaim) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.of[owner] == nil {
-		m.of[owner] = map[string]pendingClaim{}
+func (p *pendingCreates) add(owner types.UID, claim *resource.ResourceClaim) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.byOwner[owner] == nil {
+		p.byOwner[owner] = map[string]pendingClaim{}
 	}
-	m.of[owner][claim.Name] = pendingClaim{claim, m.clock.Now()}
+	p.byOwner[owner][claim.Name] = pendingClaim{claim, p.clock.Now()}
 }
 
 // list returns the owner's claims that the cache does not show yet.
-func (m *pendingCreates) list(owner types.UID) []*resource.ResourceClaim {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (p *pendingCreates) list(owner types.UID) []*resource.ResourceClaim {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var out []*resource.ResourceClaim
-	for _, name := range slices.Sorted(maps.Keys(m.of[owner])) {
-		if c := m.of[owner][name]; m.clock.Since(c.at) < pendingLife {
+	for _, name := range slices.Sorted(maps.Keys(p.byOwner[owner])) {
+		if c := p.byOwner[owner][name]; p.clock.Since(c.created) < pendingLife {
 			out = append(out, c.claim)
 		} else {
-			m.forget(owner, name)
+			p.forget(owner, name)
 		}
 	}
 	return out
 }
 
-// seen drops a claim that the cache shows, and reports whether it was pending.
-func (m *pendingCreates) seen(owner types.UID, name string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	_, known := m.of[owner][name]
-	m.forget(owner, name)
+// confirm drops a claim that the cache shows, and reports whether it was pending.
+func (p *pendingCreates) confirm(owner types.UID, name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, known := p.byOwner[owner][name]
+	p.forget(owner, name)
 	return known
 }
 
 // drop drops all claims of a deleted owner.
-func (m *pendingCreates) drop(owner types.UID) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.of, owner)
+func (p *pendingCreates) drop(owner types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.byOwner, owner)
 }
 
 // forget drops one claim. The lock must be held.
-func (m *pendingCreates) forget(owner types.UID, name string) {
-	delete(m.of[owner], name)
-	if len(m.of[owner]) == 0 {
-		delete(m.of, owner)
+func (p *pendingCreates) forget(owner types.UID, name string) {
+	delete(p.byOwner[owner], name)
+	if len(p.byOwner[owner]) == 0 {
+		delete(p.byOwner, owner)
 	}
 }
 
@@ -91,41 +91,41 @@ type waitSince struct {
 	since map[Key]time.Time
 }
 
-func newHeard(clock clock.PassiveClock) *waitSince {
+func newWaitSince(clock clock.PassiveClock) *waitSince {
 	return &waitSince{clock: clock, since: map[Key]time.Time{}}
 }
 
-// of starts the time of the owner.
-func (h *waitSince) of(owner Key) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.since[owner] = h.clock.Now()
+// start records that the owner waits from now on.
+func (w *waitSince) start(owner Key) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.since[owner] = w.clock.Now()
 }
 
-// took returns how long the owner has waited.
-func (h *waitSince) took(owner Key) time.Duration {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	since, ok := h.since[owner]
+// elapsed returns how long the owner has waited.
+func (w *waitSince) elapsed(owner Key) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	since, ok := w.since[owner]
 	if !ok {
 		return 0
 	}
-	return h.clock.Since(since)
+	return w.clock.Since(since)
 }
 
-// waits reports whether the owner lacks claims that it could have.
-func (h *waitSince) waits(owner Key) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	_, ok := h.since[owner]
+// isWaiting reports whether the owner lacks claims that it could have.
+func (w *waitSince) isWaiting(owner Key) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, ok := w.since[owner]
 	return ok
 }
 
 // drop drops an owner that was deleted or has all its claims.
-func (h *waitSince) drop(owner Key) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.since, owner)
+func (w *waitSince) drop(owner Key) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.since, owner)
 }
 
 // waiting records the owners that wait for a template, identified by source and namespace, which is
@@ -179,20 +179,20 @@ type eventDeduper struct {
 	last map[types.UID]string
 }
 
-func newSaid() *eventDeduper { return &eventDeduper{last: map[types.UID]string{}} }
+func newEventDeduper() *eventDeduper { return &eventDeduper{last: map[types.UID]string{}} }
 
 // isNew reports whether text differs from the last text for the object; "" drops the object.
-func (s *eventDeduper) isNew(uid types.UID, text string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (d *eventDeduper) isNew(uid types.UID, text string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if text == "" {
-		delete(s.last, uid)
+		delete(d.last, uid)
 		return false
 	}
-	if s.last[uid] == text {
+	if d.last[uid] == text {
 		return false
 	}
-	s.last[uid] = text
+	d.last[uid] = text
 	return true
 }
 
@@ -200,21 +200,21 @@ func (s *eventDeduper) isNew(uid types.UID, text string) bool {
 type foreignChecked struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
-	at    *lru.Cache // UID → time.Time; a dropped entry is checked again
+	times *lru.Cache // UID → time.Time; a dropped entry is checked again
 }
 
-func newLooked(clock clock.PassiveClock) *foreignChecked {
-	return &foreignChecked{clock: clock, at: lru.New(deletedSize)}
+func newForeignChecked(clock clock.PassiveClock) *foreignChecked {
+	return &foreignChecked{clock: clock, times: lru.New(deletedSize)}
 }
 
 // due reports whether the consumer must be checked now, and records the check.
-func (l *foreignChecked) due(uid types.UID) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if at, ok := l.at.Get(uid); ok && l.clock.Since(at.(time.Time)) < foreignPeriod {
+func (f *foreignChecked) due(uid types.UID) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if at, ok := f.times.Get(uid); ok && f.clock.Since(at.(time.Time)) < foreignPeriod {
 		return false
 	}
-	l.at.Add(uid, l.clock.Now())
+	f.times.Add(uid, f.clock.Now())
 	return true
 }
 
@@ -227,47 +227,47 @@ type foreignSince struct {
 	since map[types.UID]map[types.UID]time.Time // by claim and consumer
 }
 
-func newStood(clock clock.PassiveClock) *foreignSince {
+func newForeignSince(clock clock.PassiveClock) *foreignSince {
 	return &foreignSince{clock: clock, since: map[types.UID]map[types.UID]time.Time{}}
 }
 
-// see records the current consumers of the claim.
-func (s *foreignSince) see(claim *resource.ResourceClaim) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	before := s.since[claim.UID]
-	delete(s.since, claim.UID)
+// record notes the current consumers of the claim.
+func (f *foreignSince) record(claim *resource.ResourceClaim) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before := f.since[claim.UID]
+	delete(f.since, claim.UID)
 	for _, ref := range claim.Status.ReservedFor {
 		if claims.IsPodConsumer(ref) || claims.IsGroupConsumer(ref) {
 			continue
 		}
 		at, ok := before[ref.UID]
 		if !ok {
-			at = s.clock.Now()
+			at = f.clock.Now()
 		}
-		if s.since[claim.UID] == nil {
-			s.since[claim.UID] = map[types.UID]time.Time{}
+		if f.since[claim.UID] == nil {
+			f.since[claim.UID] = map[types.UID]time.Time{}
 		}
-		s.since[claim.UID][ref.UID] = at
+		f.since[claim.UID][ref.UID] = at
 	}
 }
 
 // drop drops a deleted claim.
-func (s *foreignSince) drop(claim types.UID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.since, claim)
+func (f *foreignSince) drop(claim types.UID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.since, claim)
 }
 
-// left returns the rest of d until the consumer has been in the claim for that time.
-func (s *foreignSince) left(claim, consumer types.UID, d time.Duration) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at, ok := s.since[claim][consumer]
+// remaining returns the rest of d until the consumer has been in the claim for that time.
+func (f *foreignSince) remaining(claim, consumer types.UID, d time.Duration) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	at, ok := f.since[claim][consumer]
 	if !ok {
 		return d
 	}
-	return d - s.clock.Since(at)
+	return d - f.clock.Since(at)
 }
 
 // idlePeriod is how long an allocation may exist without a consumer before it is released, so that
@@ -285,8 +285,8 @@ func newIdle(clock clock.PassiveClock) *idle {
 	return &idle{clock: clock, due: map[types.UID]time.Time{}}
 }
 
-// after records that the idle claim can be released after d, unless a time is set already.
-func (i *idle) after(uid types.UID, d time.Duration) {
+// releaseAfter records that the idle claim can be released after d, unless a time is set already.
+func (i *idle) releaseAfter(uid types.UID, d time.Duration) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if at := i.clock.Now().Add(d); i.due[uid].IsZero() || at.Before(i.due[uid]) {

@@ -55,7 +55,7 @@ func (c *Controller) reconcilePod(ctx context.Context, key Key) error {
 			c.queue.AddAfter(key, unsurePeriod)
 		}
 	}
-	if !c.on.On(features.WorkloadClaims) {
+	if !c.features.On(features.WorkloadClaims) {
 		owner = owner.WithoutGroupClaims(pod, group)
 	}
 	records, err := c.settle(ctx, key, pod, owner)
@@ -114,7 +114,7 @@ func (c *Controller) generatedFor(ctx context.Context, group *scheduling.PodGrou
 // reconcileGroup creates missing claims of the PodGroup and records them.
 func (c *Controller) reconcileGroup(ctx context.Context, key Key) error {
 	group, ok := c.cache.Groups.Get(key.Namespace, key.Name)
-	if !ok || group.DeletionTimestamp != nil || !c.on.On(features.WorkloadClaims) {
+	if !ok || group.DeletionTimestamp != nil || !c.features.On(features.WorkloadClaims) {
 		c.waitSince.drop(key)
 		return nil
 	}
@@ -201,7 +201,7 @@ func (c *Controller) settle(
 func (c *Controller) gather(owner claims.Owner) claims.Facts {
 	facts := claims.Facts{
 		Templates:          map[claims.Source]claims.Template{},
-		NoClusterTemplates: !c.on.On(features.ClusterTemplates),
+		NoClusterTemplates: !c.features.On(features.ClusterTemplates),
 	}
 	for _, claim := range c.pending.list(owner.UID) {
 		facts.Found(claim)
@@ -274,7 +274,7 @@ func (c *Controller) create(
 			c.meter.Refused(string(key.Kind), hasAdminAccess(claim))
 			return fmt.Errorf("create claim %s: %w", claim.Name, err)
 		default:
-			c.meter.Generated(string(key.Kind), hasAdminAccess(claim), c.waitSince.took(key))
+			c.meter.Generated(string(key.Kind), hasAdminAccess(claim), c.waitSince.elapsed(key))
 			facts.Found(created)
 			c.remember(key, owner, created)
 		}
@@ -287,7 +287,7 @@ func (c *Controller) create(
 func (c *Controller) remember(key Key, owner claims.Owner, claim *resource.ResourceClaim) {
 	c.pending.add(owner.UID, claim)
 	if cached, ok := c.cache.Claims.Get(claim.Namespace, claim.Name); ok && cached.UID == claim.UID {
-		c.pending.seen(owner.UID, claim.Name)
+		c.pending.confirm(owner.UID, claim.Name)
 		return
 	}
 	c.queue.AddAfter(key, pendingLife)

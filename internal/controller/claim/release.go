@@ -43,7 +43,7 @@ func (c *Controller) reconcileClaim(ctx context.Context, key Key) error {
 func (c *Controller) decide(
 	ctx context.Context, claim *resource.ResourceClaim, known claims.Known,
 ) (d claims.Decision, unread, err error) {
-	seen := claims.SeenClaim(c.on, claim)
+	seen := claims.SeenClaim(c.features, claim)
 	for looked := false; ; {
 		d = claims.Release(seen, known)
 		switch {
@@ -53,7 +53,7 @@ func (c *Controller) decide(
 					return d, nil, fmt.Errorf("look for %s %s: %w", ref.Resource, ref.Name, err)
 				}
 			}
-		case len(d.Foreign) > 0 && !looked && c.on.On(features.ReservedForWorkloads):
+		case len(d.Foreign) > 0 && !looked && c.features.On(features.ReservedForWorkloads):
 			looked, unread = true, c.findForeign(ctx, claim, d.Foreign, known)
 			// the current pods, because pods may have been added during the request
 			known.Users, known.Current = c.podsOf(claim), false
@@ -74,7 +74,7 @@ func (c *Controller) users(claim *resource.ResourceClaim) claims.Known {
 		Pods: map[string]*core.Pod{}, Groups: map[string]*scheduling.PodGroup{}, Gone: map[types.UID]bool{},
 		Live:    map[types.UID]bool{},
 		Users:   c.podsOf(claim),
-		Emptied: c.idle.isDue(claim.UID), GroupsStay: !c.on.On(features.WorkloadClaims),
+		Emptied: c.idle.isDue(claim.UID), GroupsStay: !c.features.On(features.WorkloadClaims),
 	}
 	addPod := func(name string) {
 		if pod, ok := c.cache.Pods.Get(claim.Namespace, name); ok {
@@ -148,7 +148,7 @@ func (c *Controller) findForeign(
 	key := keyOf(Claim, claim)
 	var unread []error
 	for _, ref := range refs {
-		left := c.foreignSince.left(claim.UID, ref.UID, foreignPeriod)
+		left := c.foreignSince.remaining(claim.UID, ref.UID, foreignPeriod)
 		if left > 0 && !c.lacksTree(claim.Namespace, ref) {
 			c.queue.AddAfter(key, left)
 			continue

@@ -20,14 +20,14 @@ import (
 func (c *Controller) reserve(ctx context.Context, pod *core.Pod, group *scheduling.PodGroup) error {
 	var failed []error
 	for _, r := range claims.Resolve(pod, group) {
-		if r.State != claims.Named || r.ThroughGroup && !c.on.On(features.WorkloadClaims) {
+		if r.State != claims.Named || r.ThroughGroup && !c.features.On(features.WorkloadClaims) {
 			continue
 		}
 		claim, ok := c.cache.Claims.Get(pod.Namespace, r.Claim)
 		if !ok || r.Check(claim) != nil {
 			continue
 		}
-		seen := claims.SeenClaim(c.on, claim)
+		seen := claims.SeenClaim(c.features, claim)
 		if !claims.NeedsReservation(pod, seen) {
 			continue
 		}

@@ -89,7 +89,7 @@ func (w *world) start(stale bool) {
 	}
 	w.waiting = nil
 	w.controller = newController(caches, Server{Owners: w, Claims: w, Live: w, Foreign: w}, w, w, w.clock)
-	w.controller.queue, w.controller.on = w, w.on
+	w.controller.queue, w.controller.features = w, w.on
 	w.pods.restart(w.controller.onPod, false)
 	w.groups.restart(w.controller.onGroup, false)
 	w.trees.restart(w.controller.onTree, false)

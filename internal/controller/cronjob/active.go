@@ -17,7 +17,7 @@ func (p *Plan) follow(g Gathered) {
 		switch active := isActive(p.Status.Active, job.UID); {
 		case finished:
 			if active {
-				p.Status.Active = without(p.Status.Active, job.UID)
+				p.Status.Active = withoutJob(p.Status.Active, job.UID)
 				p.note("SawCompletedJob", "Saw completed job: %s, condition: %v", job.Name, end.Type)
 			}
 			if end.Type == batchv1.JobComplete {
@@ -30,7 +30,7 @@ func (p *Plan) follow(g Gathered) {
 	for _, ref := range slices.Clone(p.Status.Active) {
 		if g.Missing[ref.UID] {
 			p.note("MissingJob", "Active job went missing: %v", ref.Name)
-			p.Status.Active = without(p.Status.Active, ref.UID)
+			p.Status.Active = withoutJob(p.Status.Active, ref.UID)
 		}
 	}
 }
@@ -47,7 +47,7 @@ func isActive(active []corev1.ObjectReference, job types.UID) bool {
 	return slices.ContainsFunc(active, func(ref corev1.ObjectReference) bool { return ref.UID == job })
 }
 
-// without returns the references to other Jobs. It does not change active.
-func without(active []corev1.ObjectReference, job types.UID) []corev1.ObjectReference {
+// withoutJob returns the references to other Jobs. It does not change active.
+func withoutJob(active []corev1.ObjectReference, job types.UID) []corev1.ObjectReference {
 	return slices.DeleteFunc(slices.Clone(active), func(ref corev1.ObjectReference) bool { return ref.UID == job })
 }

@@ -130,7 +130,7 @@ func (c *Controller) carryOut(ctx context.Context, cronJob *batch.CronJob, plan 
 		if err := c.delete(ctx, cronJob, ref); err != nil {
 			return errors.Join(append(failures, err)...)
 		}
-		plan.Status.Active = without(plan.Status.Active, ref.UID)
+		plan.Status.Active = withoutJob(plan.Status.Active, ref.UID)
 	}
 	if plan.Create != nil {
 		job, err := c.create(ctx, cronJob, plan.Create)

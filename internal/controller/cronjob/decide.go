@@ -14,7 +14,7 @@ import (
 	"github.com/allot-dev/allot/internal/cron"
 )
 
-// Gathered is what Decide depends on.
+// Gathered is the input of Decide.
 type Gathered struct {
 	CronJob *batch.CronJob
 	// Jobs are the Jobs that the CronJob controls, by name.
@@ -29,7 +29,7 @@ type Event struct {
 	Type, Reason, Message string
 }
 
-// Plan is what one pass does.
+// Plan is the set of changes that one pass makes.
 type Plan struct {
 	Delete  []*batch.Job             // ended Jobs that the history does not keep
 	Replace []corev1.ObjectReference // running Jobs that are deleted before the new Job is created
@@ -52,7 +52,7 @@ func (p *Plan) note(reason, format string, args ...any) {
 func Decide(g Gathered) Plan {
 	p := Plan{Status: *g.CronJob.Status.DeepCopy(), Delete: surplus(g.CronJob, g.Jobs)}
 	for _, job := range p.Delete {
-		p.Status.Active = without(p.Status.Active, job.UID)
+		p.Status.Active = withoutJob(p.Status.Active, job.UID)
 	}
 	p.follow(g)
 	if g.CronJob.DeletionTimestamp == nil {
@@ -73,7 +73,7 @@ func (p *Plan) startDue(g Gathered) {
 		p.warn("InvalidSchedule", "invalid schedule: %s : %v", g.CronJob.Spec.Schedule, err)
 		return
 	}
-	p.Again = table.again()
+	p.Again = table.untilNext()
 	if d.at.IsZero() {
 		return
 	}

@@ -34,7 +34,7 @@ func (c *Controller) onCronJob(before, after *batch.CronJob) {
 		return
 	}
 	table := timetable{cron: after, schedule: schedule, now: c.clock.Now()}
-	if again := table.again(); again > 0 {
+	if again := table.untilNext(); again > 0 {
 		c.queue.AddAfter(reconciler.KeyOf(after), again)
 	}
 }

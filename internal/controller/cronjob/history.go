@@ -20,12 +20,12 @@ func surplus(c *batch.CronJob, jobs []*batch.Job) []*batch.Job {
 		}
 	}
 	return append(
-		beyond(ended[batchv1.JobComplete], c.Spec.SuccessfulJobsHistoryLimit),
-		beyond(ended[batchv1.JobFailed], c.Spec.FailedJobsHistoryLimit)...)
+		overLimit(ended[batchv1.JobComplete], c.Spec.SuccessfulJobsHistoryLimit),
+		overLimit(ended[batchv1.JobFailed], c.Spec.FailedJobsHistoryLimit)...)
 }
 
-// beyond returns the oldest Jobs beyond a limit; nil means no limit.
-func beyond(jobs []*batch.Job, limit *int32) []*batch.Job {
+// overLimit returns the oldest Jobs beyond a limit; nil means no limit.
+func overLimit(jobs []*batch.Job, limit *int32) []*batch.Job {
 	if limit == nil || len(jobs) <= int(*limit) {
 		return nil
 	}

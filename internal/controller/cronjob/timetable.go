@@ -26,7 +26,7 @@ type timetable struct {
 	now      time.Time
 }
 
-// due is what a timetable has up to now.
+// due is the last scheduled time of a timetable up to now.
 type due struct {
 	since time.Time // earlier times do not count
 	at    time.Time // last time of the schedule up to now, after since; zero if there is none
@@ -76,8 +76,8 @@ func (t timetable) since(limited bool) time.Time {
 	return since
 }
 
-// again returns the time until the next check, or zero if the schedule has no further times.
-func (t timetable) again() time.Duration {
+// untilNext returns the time until the next check, or zero if the schedule has no further times.
+func (t timetable) untilNext() time.Duration {
 	d, err := t.due(false)
 	from := t.now
 	switch {

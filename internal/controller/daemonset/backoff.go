@@ -30,20 +30,20 @@ type failureKey struct {
 }
 
 type failure struct {
-	at   time.Time
+	time time.Time
 	wait time.Duration
 }
 
 func newBackoff() *backoff { return &backoff{failures: map[failureKey]failure{}} }
 
-// left returns the remaining delays for failed pods of the set, by node.
-func (b *backoff) left(set *apps.DaemonSet, now time.Time) map[string]time.Duration {
+// remaining returns the remaining delays for failed pods of the set, by node.
+func (b *backoff) remaining(set *apps.DaemonSet, now time.Time) map[string]time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	left := map[string]time.Duration{}
 	for key, f := range b.failures {
 		if key.set == set.UID && key.generation == set.Generation {
-			if wait := f.at.Add(f.wait).Sub(now); wait > 0 {
+			if wait := f.time.Add(f.wait).Sub(now); wait > 0 {
 				left[key.node] = wait
 			}
 		}
@@ -56,14 +56,14 @@ func (b *backoff) note(set *apps.DaemonSet, node string, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	maps.DeleteFunc(b.failures, func(key failureKey, f failure) bool {
-		return now.Sub(f.at) > 2*lastWait || key.set == set.UID && key.generation != set.Generation
+		return now.Sub(f.time) > 2*lastWait || key.set == set.UID && key.generation != set.Generation
 	})
 	key := failureKey{set.UID, set.Generation, node}
 	wait := firstWait
 	if f, ok := b.failures[key]; ok {
 		wait = min(2*f.wait, lastWait)
 	}
-	b.failures[key] = failure{at: now, wait: wait}
+	b.failures[key] = failure{time: now, wait: wait}
 }
 
 // forget drops the records of a deleted set.

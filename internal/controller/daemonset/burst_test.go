@@ -25,7 +25,7 @@ func TestPodsLeftForALaterPassAreNotInBackOff(t *testing.T) {
 	if err := w.c.act(t.Context(), set, plan, "hash"); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(w.c.backoff.left(set, w.Now.Now())); n != burst {
+	if n := len(w.c.backoff.remaining(set, w.Now.Now())); n != burst {
 		t.Errorf("%d nodes are in back-off, want %d", n, burst)
 	}
 }

@@ -141,7 +141,7 @@ func (c *Controller) gather(
 	ctx context.Context, set *apps.DaemonSet, pods []*core.Pod, revisions []*appsv1.ControllerRevision,
 ) (Gathered, error) {
 	now := c.clock.Now()
-	g := Gathered{Set: set, Nodes: c.nodes.List(), Pods: pods, Wait: c.backoff.left(set, now), Now: now}
+	g := Gathered{Set: set, Nodes: c.nodes.List(), Pods: pods, Wait: c.backoff.remaining(set, now), Now: now}
 	parent := history.Parent{Owner: set, Kind: kind, Template: &set.Spec.Template, HashLabel: hashLabel}
 	if set.Status.CollisionCount != nil {
 		parent.Collisions = *set.Status.CollisionCount

@@ -41,8 +41,8 @@ func (p *pass) surges() bool {
 	return surge > 0
 }
 
-// wanted returns the number of nodes that should have a pod.
-func (p *pass) wanted() int {
+// desired returns the number of nodes that should have a pod.
+func (p *pass) desired() int {
 	n := 0
 	for _, at := range p.places {
 		if at.verdict.start {
@@ -73,7 +73,7 @@ func (p *pass) split(at *place) (newer, older *core.Pod, ok bool) {
 
 // roll updates pods: it deletes old ones, which manage replaces, or creates new ones in addition.
 func (p *pass) roll() {
-	if surge, unavailable := p.limits(p.wanted()); surge > 0 {
+	if surge, unavailable := p.limits(p.desired()); surge > 0 {
 		p.rollBySurge(surge)
 	} else {
 		p.rollByDeletion(unavailable)
@@ -125,7 +125,7 @@ func (p *pass) rollBySurge(maxSurge int) {
 	}
 	// A surge is meant to avoid gaps: pods on nodes that are no longer suitable are deleted only
 	// after others have replaced them.
-	p.remove(s.unwanted[:min(max(0, s.available-p.wanted()), len(s.unwanted))]...)
+	p.remove(s.unwanted[:min(max(0, s.available-p.desired()), len(s.unwanted))]...)
 	p.plan.Create = append(p.plan.Create, s.fresh...)
 	p.plan.Create = append(p.plan.Create, s.next[:min(max(0, maxSurge-s.busy), len(s.next))]...)
 }

@@ -174,8 +174,9 @@ func (c *Controller) create(ctx context.Context, d *apps.Deployment, rs *apps.Re
 	return err
 }
 
-// resolveTaken returns the error with which the creation is retried: with a newer cache, or with
-// another hash.
+// resolveTaken handles a ReplicaSet name that is taken. If that ReplicaSet belongs to the Deployment
+// and has the same template, the cache is outdated; otherwise the collision count is raised, so that
+// the next name has another hash. The returned error causes a retry.
 func (c *Controller) resolveTaken(ctx context.Context, d *apps.Deployment, rs *apps.ReplicaSet, taken error) error {
 	live, err := c.setServer.Live(ctx, rs.Namespace, rs.Name)
 	if err != nil {

@@ -55,7 +55,7 @@ type rollout struct {
 
 // set is a ReplicaSet in a rollout.
 type set struct {
-	before *apps.ReplicaSet // nil if the set is to be created
+	stored *apps.ReplicaSet // nil if the set is to be created
 	*apps.ReplicaSet
 	changed, remove bool
 }
@@ -102,7 +102,7 @@ func newRollout(g Gathered) (*rollout, error) {
 		d: &d, replicas: replicasOf(&d), surge: surge, missing: missing, podsLeft: g.PodsLeft, now: g.Now,
 	}
 	for _, rs := range slices.SortedStableFunc(slices.Values(g.Sets), byAge) {
-		s := &set{before: rs, ReplicaSet: rs}
+		s := &set{stored: rs, ReplicaSet: rs}
 		// If several sets have the template, the oldest one is current.
 		if r.current == nil && sameTemplate(&rs.Spec.Template, &d.Spec.Template) {
 			r.current = s
@@ -122,12 +122,12 @@ func (r *rollout) plan(g Gathered) Plan {
 	plan := Plan{Deployment: r.d, Changed: !sameStatus(g.Deployment, r.d), Recheck: r.recheck()}
 	for _, s := range r.all() {
 		switch {
-		case s.before == nil:
+		case s.stored == nil:
 			plan.Create = s.ReplicaSet
 		case s.remove:
 			plan.Delete = append(plan.Delete, s.ReplicaSet)
 		case s.changed:
-			plan.Update = append(plan.Update, Update{Set: s.ReplicaSet, From: sizeOf(s.before)})
+			plan.Update = append(plan.Update, Update{Set: s.ReplicaSet, From: sizeOf(s.stored)})
 		}
 	}
 	return plan
@@ -148,7 +148,7 @@ func active(sets []*set) []*set {
 
 // edit replaces the set with a copy that may be modified.
 func (s *set) edit() {
-	if s.changed || s.before == nil {
+	if s.changed || s.stored == nil {
 		return
 	}
 	rs := *s.ReplicaSet

@@ -22,18 +22,18 @@ func judge(pod *core.Pod, ends []end, minLife time.Duration) (eviction.Verdict, 
 	if len(ends) == 0 {
 		return eviction.Verdict{}, false
 	}
-	first := slices.MinFunc(ends, func(a, b end) int { return a.at.Compare(b.at) })
-	v := eviction.Verdict{At: first.at, Rules: map[types.UID]bool{}}
+	first := slices.MinFunc(ends, func(a, b end) int { return a.time.Compare(b.time) })
+	v := eviction.Verdict{At: first.time, Rules: map[types.UID]bool{}}
 	causes := map[string]bool{}
 	for _, e := range ends {
-		causes[e.taint.from] = true
+		causes[e.taint.source] = true
 		if e.taint.rule != "" {
 			v.Rules[e.taint.rule] = true
 		}
 	}
 	v.Causes = strings.Join(slices.Sorted(maps.Keys(causes)), ", ")
 	scheduled := eviction.ScheduledAt(pod)
-	if first.tolerated && !first.at.After(scheduled) {
+	if first.tolerated && !first.time.After(scheduled) {
 		v.Expired, v.At = true, scheduled.Add(minLife)
 	}
 	return v, true

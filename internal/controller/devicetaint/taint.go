@@ -24,8 +24,8 @@ func (d device) String() string { return d.driver + "/" + d.pool + "/" + d.name 
 // taint is a NoExecute taint of a device with its origin.
 type taint struct {
 	resourcev1.DeviceTaint
-	rule types.UID // "" for a taint of the slice
-	from string    // description for messages
+	rule   types.UID // "" for a taint of the slice
+	source string    // description for messages
 }
 
 // selects reports whether a rule selects a device. A rule without a selector selects none.
@@ -43,7 +43,7 @@ func evicts(rule *resourcev1.DeviceTaintRule) bool {
 
 // taintOf returns the taint of a rule with the effect NoExecute.
 func taintOf(rule *resourcev1.DeviceTaintRule) taint {
-	t := taint{DeviceTaint: rule.Spec.Taint, rule: rule.UID, from: "DeviceTaintRule " + rule.Name}
+	t := taint{DeviceTaint: rule.Spec.Taint, rule: rule.UID, source: "DeviceTaintRule " + rule.Name}
 	t.Effect = resourcev1.DeviceTaintEffectNoExecute
 	return t
 }
@@ -73,7 +73,7 @@ func published(slices []*resourcev1.ResourceSlice, d device) []taint {
 			}
 			for _, t := range s.Spec.Devices[i].Taints {
 				if t.Effect == resourcev1.DeviceTaintEffectNoExecute {
-					out = append(out, taint{DeviceTaint: t, from: fmt.Sprintf("ResourceSlice %s, device %s", s.Name, d)})
+					out = append(out, taint{DeviceTaint: t, source: fmt.Sprintf("ResourceSlice %s, device %s", s.Name, d)})
 				}
 			}
 		}
@@ -84,7 +84,7 @@ func published(slices []*resourcev1.ResourceSlice, d device) []taint {
 // end is the time at which a taint ends the use of a device.
 type end struct {
 	taint taint
-	at    time.Time // zero means immediately
+	time  time.Time // zero means immediately
 	// tolerated means that a toleration granted the time until at.
 	tolerated bool
 }
@@ -106,7 +106,7 @@ func endOf(t taint, tolerations []resourcev1.DeviceToleration) (end, bool) {
 	}
 	e := end{taint: t, tolerated: left >= 0}
 	if t.TimeAdded != nil {
-		e.at = t.TimeAdded.Add(eviction.Seconds(left))
+		e.time = t.TimeAdded.Add(eviction.Seconds(left))
 	}
 	return e, true
 }

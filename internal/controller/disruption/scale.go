@@ -68,8 +68,8 @@ type served struct {
 	scales scale.ScalesGetter
 	clock  clock.PassiveClock
 
-	mu    sync.Mutex
-	asked time.Time // last reset of the mapper
+	mu        sync.Mutex
+	lastReset time.Time // last reset of the mapper
 }
 
 func newServed(cfg *rest.Config) (*served, error) {
@@ -120,8 +120,8 @@ func (s *served) mapping(gvk schema.GroupVersionKind) (*meta.RESTMapping, error)
 func (s *served) mayAsk() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now := s.clock.Now(); now.Sub(s.asked) >= noScaleWindow {
-		s.asked = now
+	if now := s.clock.Now(); now.Sub(s.lastReset) >= noScaleWindow {
+		s.lastReset = now
 		return true
 	}
 	return false

@@ -33,14 +33,14 @@ const (
 
 var kind = corev1.SchemeGroupVersion.WithKind("Endpoints")
 
-// Gathered is what Decide depends on. Endpoints and Service are nil if they do not exist.
+// Gathered is the input of Decide. Endpoints and Service are nil if they do not exist.
 type Gathered struct {
 	Endpoints *legacy
 	Service   *corev1.Service
 	Slices    []*discoveryv1.EndpointSlice // of this controller, for this Service, by name
 }
 
-// Plan is what one pass does.
+// Plan is the set of changes that one pass makes.
 type Plan struct {
 	Create, Update, Delete []*discoveryv1.EndpointSlice
 	Invalid                int // addresses that are not copied because they are not valid

@@ -45,7 +45,7 @@ func New(set *client.Set, inf *client.Informers) (*Controller, error) {
 			controllerName, endpointslice.WithPreferSameTrafficDistributionEnabled(true)),
 		triggers: endpointsliceutil.NewTriggerTimeTracker(),
 		server:   endpointsServer{set},
-		left:     func(ctx context.Context) ([]types.NamespacedName, error) { return managed(ctx, set) },
+		existing: func(ctx context.Context) ([]types.NamespacedName, error) { return managed(ctx, set) },
 	}
 	runner := reconciler.New("endpoints", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})
 	c.queue, c.run = runner, runner.Run

@@ -51,14 +51,14 @@ type Controller struct {
 	triggers *endpointsliceutil.TriggerTimeTracker
 	server   server
 	queue    reconciler.Queue[types.NamespacedName]
-	// left returns the Services whose Endpoints exist when the controller starts.
-	left func(context.Context) ([]types.NamespacedName, error)
-	run  func(context.Context) error
+	// existing returns the Services whose Endpoints exist when the controller starts.
+	existing func(context.Context) ([]types.NamespacedName, error)
+	run      func(context.Context) error
 }
 
 // Run reconciles until ctx is done.
 func (c *Controller) Run(ctx context.Context) error {
-	left, err := c.left(ctx)
+	left, err := c.existing(ctx)
 	if err != nil && ctx.Err() == nil {
 		klog.FromContext(ctx).Error(err, "List the Endpoints that are left of deleted Services")
 	}

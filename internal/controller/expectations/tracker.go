@@ -33,7 +33,7 @@ type Tracker struct {
 	reached func() string // version of the cache; may be nil
 
 	mu     sync.Mutex
-	seen   uint64                            // newest resource version delivered by the cache
+	newest uint64                            // newest resource version delivered by the cache
 	swept  time.Time                         // last removal of expired expectations
 	owners map[types.UID]map[types.UID]write // by owner and object
 	doubts map[types.UID]*doubt              // by owner
@@ -45,13 +45,13 @@ type write struct {
 	live            bool   // read from the API: the cache must have this version
 	version         uint64 // unless deleted; 0 if versions are not numbers
 	since           uint64 // version of the cache at that time; 0 if unknown
-	at              time.Time
+	time            time.Time
 }
 
 // doubt is the state of an owner with requests that had no response.
 type doubt struct {
-	deleted map[types.UID]metav1.Object // objects of such deletions
-	asked   time.Time                   // time of the last request or call of InDoubt
+	deleted   map[types.UID]metav1.Object // objects of such deletions
+	requested time.Time                   // time of the last request or call of InDoubt
 }
 
 // doubtLife is the number of expiry times for which a doubt is kept that is not asked for: its
@@ -95,7 +95,7 @@ func (t *Tracker) Doubt(owner types.UID, deleted metav1.Object) {
 		d = &doubt{deleted: map[types.UID]metav1.Object{}}
 		t.doubts[owner] = d
 	}
-	d.asked = now
+	d.requested = now
 	if deleted != nil {
 		d.deleted[deleted.GetUID()] = deleted
 	}
@@ -109,7 +109,7 @@ func (t *Tracker) InDoubt(owner types.UID) bool {
 	defer t.mu.Unlock()
 	d := t.doubts[owner]
 	if d != nil {
-		d.asked = now
+		d.requested = now
 	}
 	return d != nil
 }
@@ -142,8 +142,8 @@ func (t *Tracker) record(owner types.UID, obj metav1.Object, w write) {
 }
 
 func (t *Tracker) put(owner types.UID, obj metav1.Object, w write) {
-	w.namespace, w.name, w.at = obj.GetNamespace(), obj.GetName(), t.clock.Now()
-	t.sweep(w.at)
+	w.namespace, w.name, w.time = obj.GetNamespace(), obj.GetName(), t.clock.Now()
+	t.sweep(w.time)
 	writes := t.owners[owner]
 	if writes == nil {
 		writes = map[types.UID]write{}
@@ -170,7 +170,7 @@ func (t *Tracker) observe(obj metav1.Object) {
 	v, now := version(obj), t.clock.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.seen = max(t.seen, v)
+	t.newest = max(t.newest, v)
 	t.sweep(now)
 }
 
@@ -182,14 +182,14 @@ func (t *Tracker) sweep(now time.Time) {
 	}
 	t.swept = now
 	reached := t.cacheVersion()
-	t.seen = max(t.seen, reached)
+	t.newest = max(t.newest, reached)
 	for owner, writes := range t.owners {
-		maps.DeleteFunc(writes, func(_ types.UID, w write) bool { return t.over(w, now, reached) })
+		maps.DeleteFunc(writes, func(_ types.UID, w write) bool { return t.settled(w, now, reached) })
 		if len(writes) == 0 {
 			delete(t.owners, owner)
 		}
 	}
-	maps.DeleteFunc(t.doubts, func(_ types.UID, d *doubt) bool { return now.Sub(d.asked) >= doubtLife*t.expiry })
+	maps.DeleteFunc(t.doubts, func(_ types.UID, d *doubt) bool { return now.Sub(d.requested) >= doubtLife*t.expiry })
 }
 
 // Satisfied reports whether the cache shows all writes of owner's controller. Otherwise wait is the
@@ -198,11 +198,11 @@ func (t *Tracker) Satisfied(owner types.UID) (ok bool, wait time.Duration) {
 	reached := t.cacheVersion()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.seen = max(t.seen, reached)
+	t.newest = max(t.newest, reached)
 	writes := t.owners[owner]
 	now := t.clock.Now()
 	maps.DeleteFunc(writes, func(uid types.UID, w write) bool {
-		return t.shown(uid, w) || t.over(w, now, reached)
+		return t.shown(uid, w) || t.settled(w, now, reached)
 	})
 	if len(writes) == 0 {
 		delete(t.owners, owner)
@@ -214,23 +214,23 @@ func (t *Tracker) Satisfied(owner types.UID) (ok bool, wait time.Duration) {
 		return true, 0
 	}
 	for _, w := range writes {
-		if left := t.expiry - now.Sub(w.at)%t.expiry; wait == 0 || left < wait {
+		if left := t.expiry - now.Sub(w.time)%t.expiry; wait == 0 || left < wait {
 			wait = left
 		}
 	}
 	return false, wait
 }
 
-// over reports whether an expectation has expired: for a creation, not while the cache is known to
+// settled reports whether an expectation has expired: for a creation, not while the cache is known to
 // be behind; for a deletion, not while the cache has made no progress since.
-func (t *Tracker) over(w write, now time.Time, reached uint64) bool {
+func (t *Tracker) settled(w write, now time.Time, reached uint64) bool {
 	switch {
-	case now.Sub(w.at) < t.expiry:
+	case now.Sub(w.time) < t.expiry:
 		return false
 	case reached == 0 || w.since == 0:
 		return true
 	case w.version > 0:
-		return t.seen >= w.version
+		return t.newest >= w.version
 	}
 	return reached > w.since
 }
@@ -249,9 +249,9 @@ func (t *Tracker) shown(uid types.UID, w write) bool {
 		return !present || terminating
 	}
 	if w.live && w.version > 0 {
-		return t.seen >= w.version
+		return t.newest >= w.version
 	}
-	return present || (w.version > 0 && t.seen >= w.version)
+	return present || (w.version > 0 && t.newest >= w.version)
 }
 
 // Forget drops the expectations of a deleted owner. Later ones expire.

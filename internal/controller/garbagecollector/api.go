@@ -117,7 +117,7 @@ func orNil[T client.Object](obj T) metav1.Object {
 // server accesses objects by metadata.
 type server struct{ client metadata.Interface }
 
-func (s server) in(kind kinds.Kind, namespace string) metadata.ResourceInterface {
+func (s server) resource(kind kinds.Kind, namespace string) metadata.ResourceInterface {
 	if kind.Namespaced {
 		return s.client.Resource(kind.Resource).Namespace(namespace)
 	}
@@ -125,7 +125,7 @@ func (s server) in(kind kinds.Kind, namespace string) metadata.ResourceInterface
 }
 
 func (s server) Live(ctx context.Context, kind kinds.Kind, namespace, name string) (*Object, error) {
-	meta, err := s.in(kind, namespace).Get(ctx, name, metav1.GetOptions{})
+	meta, err := s.resource(kind, namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -133,13 +133,13 @@ func (s server) Live(ctx context.Context, kind kinds.Kind, namespace, name strin
 }
 
 func (s server) Delete(ctx context.Context, kind kinds.Kind, o *Object, policy metav1.DeletionPropagation) error {
-	return s.in(kind, o.Namespace).Delete(ctx, o.Name, metav1.DeleteOptions{
+	return s.resource(kind, o.Namespace).Delete(ctx, o.Name, metav1.DeleteOptions{
 		PropagationPolicy: &policy,
 		Preconditions:     &metav1.Preconditions{UID: &o.UID, ResourceVersion: &o.ResourceVersion},
 	})
 }
 
 func (s server) Patch(ctx context.Context, kind kinds.Kind, o *Object, patch []byte) error {
-	_, err := s.in(kind, o.Namespace).Patch(ctx, o.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err := s.resource(kind, o.Namespace).Patch(ctx, o.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	return err
 }

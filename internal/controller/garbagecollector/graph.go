@@ -22,7 +22,7 @@ type Graph struct {
 // exists or a dependent names it.
 type node struct {
 	object     *Object // nil if it is only named as an owner, and not seen yet or deleted
-	gone       bool    // known not to exist
+	absent     bool    // known not to exist
 	dependents map[types.UID]*node
 }
 
@@ -52,7 +52,7 @@ func (g *Graph) SetKinds(list []kinds.Kind) []types.UID {
 	}
 	var unseen []types.UID
 	for uid, n := range g.nodes {
-		if n.object == nil && !n.gone {
+		if n.object == nil && !n.absent {
 			unseen = append(unseen, uid)
 		}
 	}
@@ -78,7 +78,7 @@ func (g *Graph) Observe(o *Object) News {
 		g.nodes[o.UID] = n
 	}
 	before := n.object
-	n.object, n.gone = o, false
+	n.object, n.absent = o, false
 	if before == nil {
 		before = &Object{}
 		g.introduce(n, &news)
@@ -142,7 +142,7 @@ func (g *Graph) link(n *node, ref metav1.OwnerReference, news *News) {
 	}
 	owner.dependents[n.object.UID] = n
 	switch {
-	case owner.gone:
+	case owner.absent:
 		news.Look = append(news.Look, n.object.UID)
 	case owner.object == nil:
 	case owner.object.awaitsDependents():
@@ -186,7 +186,7 @@ func (g *Graph) Gone(uid types.UID) News {
 			g.unlink(uid, ref.UID, &news)
 		}
 	}
-	n.object, n.gone = nil, true
+	n.object, n.absent = nil, true
 	for dependent := range n.dependents {
 		news.Look = append(news.Look, dependent)
 	}
@@ -239,7 +239,7 @@ func (g *Graph) Object(uid types.UID) (object *Object, known bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n := g.nodes[uid]
-	if n == nil || n.gone {
+	if n == nil || n.absent {
 		return nil, false
 	}
 	return n.object, true

@@ -45,7 +45,7 @@ func (g *Graph) ownerState(dependent *Object, ref metav1.OwnerReference) OwnerSt
 	switch {
 	case ok && kind.Namespaced && dependent.Namespace == "":
 		return Unknown // and will always be
-	case n != nil && n.gone:
+	case n != nil && n.absent:
 		return Absent
 	case !ok:
 		return Unknown

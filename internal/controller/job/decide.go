@@ -76,7 +76,7 @@ func (p *pass) start() {
 	}
 }
 
-func (p *pass) again(after time.Duration) { p.Again = shorter(p.Again, after) }
+func (p *pass) requeueAfter(after time.Duration) { p.Again = shorter(p.Again, after) }
 
 // stop deletes the remaining active pods.
 func (p *pass) stop() {
@@ -102,7 +102,7 @@ func (p *pass) manage() {
 	}
 	var again time.Duration
 	p.Create, again = p.tally.creations(min(missing, burst), p.Backoff, p.now.Time)
-	p.again(again)
+	p.requeueAfter(again)
 }
 
 // suspension maintains the condition Suspended. The time of a suspension does not count towards the

@@ -13,7 +13,7 @@ import (
 // failure takes precedence over a success that is seen in the same pass.
 func (p *pass) evaluate() bool {
 	for _, t := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget} {
-		if c, ok := held(p.Status.Conditions, t); ok {
+		if c, ok := trueCondition(p.Status.Conditions, t); ok {
 			p.ending = &c
 			return true
 		}
@@ -38,7 +38,7 @@ func (p *pass) failsByPolicy() bool {
 			continue
 		}
 		if r := rule(p.job, pod); r.action == batchv1.PodFailurePolicyActionFailJob {
-			return p.fail(batchv1.JobReasonPodFailurePolicy, r.why)
+			return p.fail(batchv1.JobReasonPodFailurePolicy, r.message)
 		}
 	}
 	return false
@@ -81,7 +81,7 @@ func (p *pass) failsByTime() bool {
 	if left <= 0 {
 		return p.fail(batchv1.JobReasonDeadlineExceeded, "Job was active longer than specified deadline")
 	}
-	p.again(left)
+	p.requeueAfter(left)
 	return false
 }
 

@@ -42,8 +42,8 @@ func NewPod(job *batch.Job, want Creation, group string) *core.Pod {
 	suffix := "-" + index + "-"
 	pod.GenerateName = job.Name[:min(len(job.Name), names.MaxGeneratedNameLength-len(suffix))] + suffix
 	pod.Spec.Hostname = job.Name + "-" + index
-	pod.Labels = with(pod.Labels, batchv1.JobCompletionIndexAnnotation, index)
-	pod.Annotations = with(pod.Annotations, batchv1.JobCompletionIndexAnnotation, index)
+	pod.Labels = withEntry(pod.Labels, batchv1.JobCompletionIndexAnnotation, index)
+	pod.Annotations = withEntry(pod.Annotations, batchv1.JobCompletionIndexAnnotation, index)
 	if limitsIndexes(job) {
 		pod.Annotations[batchv1.JobIndexFailureCountAnnotation] = strconv.Itoa(want.Failures)
 		if want.Ignored > 0 {
@@ -67,7 +67,7 @@ func setIndex(c *corev1.Container) {
 	}})
 }
 
-func with(m map[string]string, key, value string) map[string]string {
+func withEntry(m map[string]string, key, value string) map[string]string {
 	if m == nil {
 		m = map[string]string{}
 	}

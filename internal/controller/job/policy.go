@@ -13,8 +13,8 @@ import (
 
 // ruling is the result of the podFailurePolicy for a failed pod.
 type ruling struct {
-	action batchv1.PodFailurePolicyAction // Count if no rule matches
-	why    string                         // message for FailJob
+	action  batchv1.PodFailurePolicyAction // Count if no rule matches
+	message string                         // message for FailJob
 }
 
 // counts reports whether the failure counts towards the limits.
@@ -30,7 +30,7 @@ func rule(job *batch.Job, pod *core.Pod) ruling {
 		if !ok {
 			continue
 		}
-		return ruling{action: r.Action, why: fmt.Sprintf("%s matching %s rule at index %d", what, r.Action, i)}
+		return ruling{action: r.Action, message: fmt.Sprintf("%s matching %s rule at index %d", what, r.Action, i)}
 	}
 	return ruling{action: batchv1.PodFailurePolicyActionCount}
 }

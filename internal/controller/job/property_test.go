@@ -27,8 +27,8 @@ type ledger struct {
 func (l *ledger) note(w *world, pod *core.Pod) {
 	status := w.server.jobs["j"].Status
 	listed := ptr.Deref(status.UncountedTerminatedPods, batchv1.UncountedTerminatedPods{})
-	_, failing := held(status.Conditions, batchv1.JobFailureTarget)
-	_, done := held(status.Conditions, batchv1.JobSuccessCriteriaMet)
+	_, failing := trueCondition(status.Conditions, batchv1.JobFailureTarget)
+	_, done := trueCondition(status.Conditions, batchv1.JobSuccessCriteriaMet)
 	switch {
 	case slices.Contains(listed.Failed, pod.UID):
 		l.failed[pod.UID] = true // and may have succeeded since it was listed
@@ -209,8 +209,8 @@ func check(t *rapid.T, w *world, l *ledger, indexed bool) {
 	if s := job.Status; s.Ready != nil && (*s.Ready > s.Active || *s.Ready < 0 || *s.Terminating < 0) {
 		t.Fatalf("the server refuses this status: %s", statusText(s))
 	}
-	_, complete := held(job.Status.Conditions, batchv1.JobComplete)
-	_, failed := held(job.Status.Conditions, batchv1.JobFailed)
+	_, complete := trueCondition(job.Status.Conditions, batchv1.JobComplete)
+	_, failed := trueCondition(job.Status.Conditions, batchv1.JobFailed)
 	if (complete || failed) && (active > 0 || complete && failed) {
 		t.Fatalf("the Job has ended with %d pods: %s", active, statusText(job.Status))
 	}

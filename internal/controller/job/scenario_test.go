@@ -114,7 +114,7 @@ func doAnnotate(t *testing.T, w *world, d *datadriven.TestData) {
 	d.ScanArgs(t, "key", &key)
 	d.ScanArgs(t, "value", &value)
 	job := w.server.jobs[name].DeepCopy()
-	job.Annotations = with(job.Annotations, key, value)
+	job.Annotations = withEntry(job.Annotations, key, value)
 	w.stamp(&job.ObjectMeta)
 	w.server.jobs[name] = job
 }

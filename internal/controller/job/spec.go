@@ -48,8 +48,8 @@ func isManagedElsewhere(job *batch.Job) bool {
 	return ptr.Deref(job.Spec.ManagedBy, batchv1.JobControllerName) != batchv1.JobControllerName
 }
 
-// held returns the condition of that type if it is True.
-func held(conditions []batchv1.JobCondition, t batchv1.JobConditionType) (batchv1.JobCondition, bool) {
+// trueCondition returns the condition of that type if it is True.
+func trueCondition(conditions []batchv1.JobCondition, t batchv1.JobConditionType) (batchv1.JobCondition, bool) {
 	for _, c := range conditions {
 		if c.Type == t && c.Status == corev1.ConditionTrue {
 			return c, true

@@ -140,7 +140,7 @@ func (t *tally) hasFailed(pod *core.Pod) bool {
 		return false
 	}
 	// Pods stopped because the Job has succeeded are not failures.
-	_, succeeded := held(t.job.Status.Conditions, batchv1.JobSuccessCriteriaMet)
+	_, succeeded := trueCondition(t.job.Status.Conditions, batchv1.JobSuccessCriteriaMet)
 	return !succeeded
 }
 

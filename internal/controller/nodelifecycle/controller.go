@@ -91,13 +91,13 @@ type Controller struct {
 	ready  func(context.Context) error // returns when the caches are filled
 	work   func(context.Context) error
 
-	mu     sync.Mutex // guards the fields below
-	health map[string]*health
-	lost   map[string]bool    // nodes without a sign of life in the grace period
-	evict  map[string]bool    // nodes that may get a NoExecute taint
-	limits map[string]*bucket // by zone
-	cutOff bool               // no node is ready
-	last   time.Time          // time of the last pass
+	mu           sync.Mutex // guards the fields below
+	health       map[string]*health
+	unresponsive map[string]bool    // nodes without a sign of life in the grace period
+	evict        map[string]bool    // nodes that may get a NoExecute taint
+	limits       map[string]*bucket // by zone
+	cutOff       bool               // no node is ready
+	last         time.Time          // time of the last pass
 }
 
 func newController(
@@ -105,7 +105,7 @@ func newController(
 ) *Controller {
 	return &Controller{
 		opts: opts, nodes: nodes, leases: leases, pods: pods, server: srv, events: events,
-		health: map[string]*health{}, lost: map[string]bool{}, evict: map[string]bool{}, limits: map[string]*bucket{},
+		health: map[string]*health{}, unresponsive: map[string]bool{}, evict: map[string]bool{}, limits: map[string]*bucket{},
 	}
 }
 
@@ -168,7 +168,7 @@ func (c *Controller) count(nodes []*corev1.Node) map[string]*zone {
 			z = &zone{}
 			zones[h.zone] = z
 		}
-		if h.ready == corev1.ConditionTrue && !c.lost[node.Name] {
+		if h.ready == corev1.ConditionTrue && !c.unresponsive[node.Name] {
 			z.ready++
 		} else {
 			z.notReady++
@@ -203,7 +203,7 @@ func (c *Controller) forget(nodes []*corev1.Node) {
 	for name := range c.health {
 		if !there[name] {
 			delete(c.health, name)
-			delete(c.lost, name)
+			delete(c.unresponsive, name)
 			delete(c.evict, name)
 		}
 	}
@@ -217,10 +217,10 @@ func (c *Controller) observeNode(node *corev1.Node, now time.Time, leases leaseT
 		c.health[node.Name] = h
 	}
 	h.observe(node, now, leases)
-	if h.lost(now, c.opts.GracePeriod, max(startupGrace, c.opts.GracePeriod)) {
-		c.lost[node.Name] = true
-	} else if len(c.lost) > 0 {
-		delete(c.lost, node.Name)
+	if h.isUnresponsive(now, c.opts.GracePeriod, max(startupGrace, c.opts.GracePeriod)) {
+		c.unresponsive[node.Name] = true
+	} else if len(c.unresponsive) > 0 {
+		delete(c.unresponsive, node.Name)
 	}
 }
 
@@ -241,7 +241,7 @@ func (c *Controller) setCutOff(nodes []*corev1.Node, zones map[string]*zone, now
 	was := c.cutOff
 	c.cutOff = len(zones) > 0
 	for _, z := range zones {
-		c.cutOff = c.cutOff && z.down()
+		c.cutOff = c.cutOff && z.allNotReady()
 	}
 	if c.cutOff == was {
 		return
@@ -252,7 +252,7 @@ func (c *Controller) setCutOff(nodes []*corev1.Node, zones map[string]*zone, now
 	}
 	for _, node := range nodes {
 		c.health[node.Name].probe = now
-		delete(c.lost, node.Name)
+		delete(c.unresponsive, node.Name)
 	}
 }
 
@@ -265,7 +265,7 @@ func (c *Controller) allowEvictions(nodes []*corev1.Node, zones map[string]*zone
 	for _, node := range nodes {
 		h := c.health[node.Name]
 		switch status := h.ready; {
-		case status == corev1.ConditionTrue, status == "", status == corev1.ConditionUnknown && !c.lost[node.Name]:
+		case status == corev1.ConditionTrue, status == "", status == corev1.ConditionUnknown && !c.unresponsive[node.Name]:
 			if len(c.evict) > 0 {
 				delete(c.evict, node.Name)
 			}
@@ -288,7 +288,7 @@ func (c *Controller) allowEvictions(nodes []*corev1.Node, zones map[string]*zone
 
 // needsWork reports whether the conditions or taints of a node must change. The lock must be held.
 func (c *Controller) needsWork(node *corev1.Node) bool {
-	if len(c.lost) > 0 && c.lost[node.Name] && !isUnknown(node) {
+	if len(c.unresponsive) > 0 && c.unresponsive[node.Name] && !isUnknown(node) {
 		return true
 	}
 	if c.health[node.Name].plain {
@@ -313,10 +313,10 @@ func (c *Controller) evicting(name string) eviction {
 func (c *Controller) state(node *corev1.Node) (lost bool, evicting eviction) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.lost[node.Name] {
+	if c.unresponsive[node.Name] {
 		c.observeNode(node, c.opts.Clock.Now(), c.leasesOf(node))
 	}
-	return c.lost[node.Name], c.evicting(node.Name)
+	return c.unresponsive[node.Name], c.evicting(node.Name)
 }
 
 // reconcile writes the conditions and taints that a node should have.

@@ -12,9 +12,9 @@ import (
 // health is the remembered state of a node.
 type health struct {
 	uid types.UID
-	// seen is the version of the node from which ready, zone and sharedLease were read. Nodes of a
+	// observed is the version of the node from which ready, zone and sharedLease were read. Nodes of a
 	// large cluster rarely change, so that a pass reads almost nothing.
-	seen        *corev1.Node
+	observed    *corev1.Node
 	ready       corev1.ConditionStatus // status of the condition Ready, or "" if there is none
 	zone        string
 	sharedLease string // name of a Lease that several nodes share, or ""
@@ -30,17 +30,17 @@ type health struct {
 
 // read updates the state from a version of the node.
 func (h *health) read(node *corev1.Node) {
-	if h.seen == node {
+	if h.observed == node {
 		return
 	}
-	h.seen, h.ready, h.zone = node, readiness(node), zoneOf(node)
+	h.observed, h.ready, h.zone = node, readiness(node), zoneOf(node)
 	h.sharedLease = node.Annotations[fleet.AnnotationLease]
 	h.plain = h.ready == corev1.ConditionTrue && len(node.Spec.Taints) == 0 && len(conditionTaints(node, keepTaint)) == 0
 }
 
 // observe updates the state from the current node and Leases.
 func (h *health) observe(node *corev1.Node, now time.Time, leases leaseTimes) {
-	if h.seen != node || h.probe.IsZero() {
+	if h.observed != node || h.probe.IsZero() {
 		h.heartbeats(node, now)
 		h.read(node)
 	}
@@ -71,9 +71,9 @@ func (h *health) renew(last *time.Time, renewed, now time.Time) {
 	}
 }
 
-// lost reports whether the node had no sign of life for too long. The limit is longer for a node
-// that never reported.
-func (h *health) lost(now time.Time, grace, startup time.Duration) bool {
+// isUnresponsive reports whether the node has sent no heartbeat for too long. The limit is longer for
+// a node that never reported.
+func (h *health) isUnresponsive(now time.Time, grace, startup time.Duration) bool {
 	if h.ready == "" {
 		grace = startup
 	}

@@ -17,15 +17,15 @@ const (
 // zone counts the nodes of a zone.
 type zone struct{ ready, notReady int }
 
-// down reports whether no node of the zone is ready.
-func (z zone) down() bool { return z.ready == 0 && z.notReady > 0 }
+// allNotReady reports whether no node of the zone is ready.
+func (z zone) allNotReady() bool { return z.ready == 0 && z.notReady > 0 }
 
 // rate returns the number of nodes per second that may get a NoExecute taint.
 func (z zone) rate() float64 {
 	total := z.ready + z.notReady
 	most := z.notReady > 2 && float64(z.notReady) >= unhealthyShare*float64(total)
 	switch {
-	case z.down() || !most:
+	case z.allNotReady() || !most:
 		return evictionRate
 	case total > largeZone:
 		return secondaryEvictionRate
@@ -45,13 +45,13 @@ func zoneOf(node *corev1.Node) string {
 // bucket is a token bucket with capacity 1. The zero value is full.
 type bucket struct {
 	missing float64
-	at      time.Time
+	updated time.Time
 }
 
 // take takes a token if there is one at now, and reports whether it did.
 func (b *bucket) take(now time.Time, rate float64) bool {
-	b.missing = max(0, b.missing-rate*now.Sub(b.at).Seconds())
-	b.at = now
+	b.missing = max(0, b.missing-rate*now.Sub(b.updated).Seconds())
+	b.updated = now
 	if b.missing > 0 || rate == 0 {
 		return false
 	}

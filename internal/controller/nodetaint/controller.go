@@ -49,15 +49,15 @@ type nodeCache interface {
 
 // Controller evicts pods from tainted nodes.
 type Controller struct {
-	pods    podCache
-	nodes   nodeCache
-	evictor *eviction.Evictor
-	seen    *sightings
-	run     func(context.Context) error
+	pods      podCache
+	nodes     nodeCache
+	evictor   *eviction.Evictor
+	sightings *sightings
+	run       func(context.Context) error
 }
 
 func newController(pods podCache, nodes nodeCache, config eviction.Config) *Controller {
-	c := &Controller{pods: pods, nodes: nodes, seen: &sightings{clock: config.Clock, seen: map[string][]sighting{}}}
+	c := &Controller{pods: pods, nodes: nodes, sightings: &sightings{clock: config.Clock, byNode: map[string][]sighting{}}}
 	config.Pods, config.Judge, config.Finished = pods, c.judge, true
 	// The reasons are those of Kubernetes.
 	config.Words = eviction.Words{
@@ -76,7 +76,7 @@ func (c *Controller) judge(pod *core.Pod) (eviction.Verdict, bool) {
 	if !ok {
 		return eviction.Verdict{}, false
 	}
-	return judge(pod, node, func(t *corev1.Taint) time.Time { return c.seen.since(node.Name, t) })
+	return judge(pod, node, func(t *corev1.Taint) time.Time { return c.sightings.since(node.Name, t) })
 }
 
 // onPod enqueues a pod that was assigned to a tainted node, or has other tolerations.
@@ -97,14 +97,14 @@ func (c *Controller) onPod(before, after *core.Pod) {
 // onNode enqueues the pods of a node with changed taints.
 func (c *Controller) onNode(before, after *corev1.Node) {
 	if after == nil {
-		c.seen.keep(before.Name, nil)
+		c.sightings.keep(before.Name, nil)
 		return
 	}
 	taints := noExecute(after)
 	if before == nil && len(taints) == 0 || before != nil && apiequality.Semantic.DeepEqual(noExecute(before), taints) {
 		return
 	}
-	c.seen.keep(after.Name, taints)
+	c.sightings.keep(after.Name, taints)
 	for _, pod := range c.pods.ByIndex(client.PodsByNode, after.Name) {
 		c.evictor.Queue.Add(reconciler.KeyOf(pod))
 	}

@@ -13,17 +13,17 @@ import (
 type sightings struct {
 	clock clock.PassiveClock
 
-	mu   sync.Mutex // guards seen
-	seen map[string][]sighting
+	mu     sync.Mutex // guards seen
+	byNode map[string][]sighting
 }
 
 // sighting is a taint with the time at which it was first seen.
 type sighting struct {
 	taint corev1.Taint
-	at    time.Time
+	time  time.Time
 }
 
-func (s *sighting) is(t *corev1.Taint) bool {
+func (s *sighting) matches(t *corev1.Taint) bool {
 	return s.taint.Key == t.Key && s.taint.Value == t.Value && s.taint.Effect == t.Effect
 }
 
@@ -34,13 +34,13 @@ func (s *sightings) since(node string, t *corev1.Taint) time.Time {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, known := range s.seen[node] {
-		if known.is(t) {
-			return known.at
+	for _, known := range s.byNode[node] {
+		if known.matches(t) {
+			return known.time
 		}
 	}
 	now := s.clock.Now()
-	s.seen[node] = append(s.seen[node], sighting{*t, now})
+	s.byNode[node] = append(s.byNode[node], sighting{*t, now})
 	return now
 }
 
@@ -51,12 +51,12 @@ func (s *sightings) keep(node string, taints []corev1.Taint) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	left := slices.DeleteFunc(s.seen[node], func(known sighting) bool {
-		return !slices.ContainsFunc(taints, func(t corev1.Taint) bool { return known.is(&t) })
+	left := slices.DeleteFunc(s.byNode[node], func(known sighting) bool {
+		return !slices.ContainsFunc(taints, func(t corev1.Taint) bool { return known.matches(&t) })
 	})
 	if len(left) == 0 {
-		delete(s.seen, node)
+		delete(s.byNode, node)
 		return
 	}
-	s.seen[node] = left
+	s.byNode[node] = left
 }

@@ -75,7 +75,7 @@ func (c *Controller) onNode(before, after *corev1.Node) {
 	case after == nil:
 		c.queue.Add(Key{Node: before.Name})
 	case before == nil:
-		c.found(after.Name)
+		c.endQuarantine(after.Name)
 	case isOutOfService(after):
 		c.queue.Add(Key{Node: after.Name})
 	}
@@ -113,7 +113,7 @@ func (c *Controller) Reconcile(ctx context.Context, key Key) error {
 func (c *Controller) reconcileNode(ctx context.Context, key Key) error {
 	pods := c.pods.ByIndex(client.PodsByNode, key.Node)
 	if len(pods) == 0 {
-		c.found(key.Node)
+		c.endQuarantine(key.Node)
 		return nil
 	}
 	node, err := c.look(ctx, key.Node)
@@ -136,7 +136,7 @@ func (c *Controller) reconcileNode(ctx context.Context, key Key) error {
 // look returns the state of a node, from the cache if it exists there, and otherwise from the API.
 func (c *Controller) look(ctx context.Context, name string) (Node, error) {
 	if node, ok := c.nodes.Get("", name); ok {
-		c.found(name)
+		c.endQuarantine(name)
 		return Node{Exists: true, OutOfService: isOutOfService(node)}, nil
 	}
 	exists, err := c.live.NodeExists(ctx, name)
@@ -144,7 +144,7 @@ func (c *Controller) look(ctx context.Context, name string) (Node, error) {
 		return Node{}, fmt.Errorf("node %s: %w", name, err)
 	}
 	if exists {
-		c.found(name)
+		c.endQuarantine(name)
 		return Node{Exists: true}, nil // the cache will show it
 	}
 	return Node{MissingFor: c.missingFor(name)}, nil
@@ -162,8 +162,8 @@ func (c *Controller) missingFor(name string) time.Duration {
 	return c.clock.Since(since)
 }
 
-// found ends the quarantine of a node that exists or has no pods.
-func (c *Controller) found(name string) {
+// endQuarantine ends the quarantine of a node that exists or has no pods.
+func (c *Controller) endQuarantine(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.missing, name)

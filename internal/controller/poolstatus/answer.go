@@ -41,10 +41,10 @@ const (
 
 // facts is the input of a status.
 type facts struct {
-	slices []*resourcev1.ResourceSlice
-	claims []*resource.ResourceClaim
-	rules  []*resourcev1.DeviceTaintRule
-	on     features.Set
+	slices   []*resourcev1.ResourceSlice
+	claims   []*resource.ResourceClaim
+	rules    []*resourcev1.DeviceTaintRule
+	features features.Set
 }
 
 // answer returns the status for a request, and whether one of its pools is still incomplete.
@@ -100,7 +100,7 @@ func (f *facts) state(driver string, parts map[model.PoolID][]*resourcev1.Resour
 	state := model.NewState()
 	for _, list := range parts {
 		for _, s := range list {
-			state.Devices.PutSlice(claims.PlacedSlice(f.on, s))
+			state.Devices.PutSlice(claims.PlacedSlice(f.features, s))
 		}
 	}
 	for _, c := range f.claims {

@@ -105,10 +105,10 @@ func overtaken(err error) bool { return apierrors.IsNotFound(err) || apierrors.I
 
 func (c *Controller) facts() *facts {
 	return &facts{
-		slices: c.cache.slices.List(),
-		claims: c.cache.claims.List(),
-		rules:  c.cache.rules.List(),
-		on:     c.opts.Features,
+		slices:   c.cache.slices.List(),
+		claims:   c.cache.claims.List(),
+		rules:    c.cache.rules.List(),
+		features: c.opts.Features,
 	}
 }
 

@@ -28,21 +28,21 @@ const (
 
 // lanes orders the keys of a queue with lanes. Each lane is in order of arrival.
 type lanes[K comparable] struct {
-	of                     Lanes[K]
+	config                 Lanes[K]
 	clock                  clock.PassiveClock
 	fast, slow, background lane[K]
 	passed                 int // keys taken since the last one of the background lane
 }
 
 func newLanes[K comparable](of Lanes[K], clock clock.PassiveClock) *lanes[K] {
-	return &lanes[K]{of: of, clock: clock}
+	return &lanes[K]{config: of, clock: clock}
 }
 
 func (l *lanes[K]) Touch(K) {}
 
 func (l *lanes[K]) Push(key K) {
 	w := waiting[K]{key: key, since: l.clock.Now()}
-	switch l.of(key) {
+	switch l.config(key) {
 	case Fast:
 		l.fast = append(l.fast, w)
 	case Slow:

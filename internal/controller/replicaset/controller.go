@@ -38,7 +38,7 @@ type Cache interface {
 	objects.Namespaced[*apps.ReplicaSet]
 }
 
-// Source is where ReplicaSets are from: their own kind, or another one that is seen as ReplicaSets.
+// Source is the API kind behind the ReplicaSets: ReplicaSet, or a kind that is converted to it.
 type Source struct {
 	Kind   schema.GroupVersionKind
 	Sets   Cache

@@ -42,8 +42,8 @@ func (b *board) drop(namespace string) []types.UID {
 	return news
 }
 
-// seen reports whether a namespace was reconciled.
-func (b *board) seen(namespace string) bool {
+// reconciled reports whether a namespace was reconciled.
+func (b *board) reconciled(namespace string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	_, ok := b.namespaces[namespace]

@@ -112,10 +112,10 @@ func (s *caches) Namespace(name string) (*metav1.ObjectMeta, bool) {
 }
 
 func (s *caches) Namespaces() []*metav1.ObjectMeta {
-	return all[metav1.ObjectMeta](s.namespaces.GetStore().List())
+	return typed[metav1.ObjectMeta](s.namespaces.GetStore().List())
 }
 
-func (s *caches) Originals() []*Original { return all[Original](s.originals.GetStore().List()) }
+func (s *caches) Originals() []*Original { return typed[Original](s.originals.GetStore().List()) }
 
 func (s *caches) Copy(namespace, name string) (*Copy, bool) {
 	return get[Copy](s.templates, namespace+"/"+name)
@@ -126,7 +126,7 @@ func (s *caches) CopiesIn(namespace string) []*Copy {
 	if err != nil {
 		panic(err) // the index is made with the cache
 	}
-	return all[Copy](found)
+	return typed[Copy](found)
 }
 
 func get[T any](informer cache.SharedIndexInformer, key string) (*T, bool) {
@@ -137,7 +137,7 @@ func get[T any](informer cache.SharedIndexInformer, key string) (*T, bool) {
 	return obj.(*T), true
 }
 
-func all[T any](objs []any) []*T {
+func typed[T any](objs []any) []*T {
 	list := make([]*T, len(objs))
 	for i, obj := range objs {
 		list[i] = obj.(*T)

@@ -179,7 +179,7 @@ func (c *Controller) enqueueStatuses(news []types.UID) {
 
 // enqueueNamespace enqueues a namespace.
 func (c *Controller) enqueueNamespace(namespace string) {
-	c.waitSince.of(namespace)
+	c.waitSince.start(namespace)
 	c.queue.Add(namespace)
 }
 

@@ -20,7 +20,7 @@ func NewCopy(meta *metav1.ObjectMeta) *Copy {
 	c := &Copy{ObjectMeta: metav1.ObjectMeta{
 		Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
 		DeletionTimestamp: meta.DeletionTimestamp,
-		Labels:            only(meta.Labels, Label), Annotations: only(meta.Annotations, UIDAnnotation, HashAnnotation),
+		Labels:            withKeys(meta.Labels, Label), Annotations: withKeys(meta.Annotations, UIDAnnotation, HashAnnotation),
 	}}
 	if owner := metav1.GetControllerOfNoCopy(meta); owner != nil {
 		c.OwnerReferences = []metav1.OwnerReference{*owner}
@@ -29,7 +29,7 @@ func NewCopy(meta *metav1.ObjectMeta) *Copy {
 	return c
 }
 
-func only(all map[string]string, keys ...string) map[string]string {
+func withKeys(all map[string]string, keys ...string) map[string]string {
 	var kept map[string]string
 	for _, key := range keys {
 		if value, ok := all[key]; ok {

@@ -13,28 +13,28 @@ import (
 type verdicts struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
-	of    map[types.UID]verdict
+	byUID map[types.UID]verdict
 }
 
 type verdict struct {
-	hash string
-	why  string    // reason of the rejection; "" if accepted
-	at   time.Time // time of the rejection
+	hash      string
+	rejection string    // reason of the rejection; "" if accepted
+	time      time.Time // time of the rejection
 }
 
 func newVerdicts(clock clock.PassiveClock) *verdicts {
-	return &verdicts{clock: clock, of: map[types.UID]verdict{}}
+	return &verdicts{clock: clock, byUID: map[types.UID]verdict{}}
 }
 
 func (v *verdicts) get(o *Original) (verdict, bool) {
-	found, ok := v.of[o.UID]
+	found, ok := v.byUID[o.UID]
 	return found, ok && found.hash == o.Hash
 }
 
 func (v *verdicts) accept(o *Original) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.of[o.UID] = verdict{hash: o.Hash}
+	v.byUID[o.UID] = verdict{hash: o.Hash}
 }
 
 // refuse records a rejection, unless the server accepted the content before: the reason is then in
@@ -42,8 +42,8 @@ func (v *verdicts) accept(o *Original) {
 func (v *verdicts) refuse(o *Original, why error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if known, ok := v.get(o); !ok || known.why != "" {
-		v.of[o.UID] = verdict{hash: o.Hash, why: why.Error(), at: v.clock.Now()}
+	if known, ok := v.get(o); !ok || known.rejection != "" {
+		v.byUID[o.UID] = verdict{hash: o.Hash, rejection: why.Error(), time: v.clock.Now()}
 	}
 }
 
@@ -51,7 +51,7 @@ func (v *verdicts) accepted(o *Original) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	known, ok := v.get(o)
-	return ok && known.why == ""
+	return ok && known.rejection == ""
 }
 
 // refused returns the reason for which the content was rejected, or "" if it was not, or not
@@ -59,8 +59,8 @@ func (v *verdicts) accepted(o *Original) bool {
 func (v *verdicts) refused(o *Original) string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if known, ok := v.get(o); ok && v.clock.Since(known.at) < askAgain {
-		return known.why
+	if known, ok := v.get(o); ok && v.clock.Since(known.time) < askAgain {
+		return known.rejection
 	}
 	return ""
 }
@@ -68,7 +68,7 @@ func (v *verdicts) refused(o *Original) string {
 func (v *verdicts) drop(uid types.UID) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	delete(v.of, uid)
+	delete(v.byUID, uid)
 }
 
 // ownSpecs is the UIDs of existing copies that this process created.
@@ -114,7 +114,7 @@ func newWaitSince(clock clock.PassiveClock) *waitSince {
 	return &waitSince{clock: clock, since: map[string]episode{}}
 }
 
-func (h *waitSince) of(namespace string) {
+func (h *waitSince) start(namespace string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if _, ok := h.since[namespace]; !ok {
@@ -146,24 +146,24 @@ func (h *waitSince) drop(namespace string) (took time.Duration, wrote bool) {
 // inSyncEvents records for which generation of an original an event has reported that it is in
 // sync.
 type inSyncEvents struct {
-	mu sync.Mutex
-	of map[types.UID]int64
+	mu          sync.Mutex
+	generations map[types.UID]int64
 }
 
-func newInSyncEvents() *inSyncEvents { return &inSyncEvents{of: map[types.UID]int64{}} }
+func newInSyncEvents() *inSyncEvents { return &inSyncEvents{generations: map[types.UID]int64{}} }
 
 func (g *inSyncEvents) isNew(uid types.UID, generation int64) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.of[uid] == generation {
+	if g.generations[uid] == generation {
 		return false
 	}
-	g.of[uid] = generation
+	g.generations[uid] = generation
 	return true
 }
 
 func (g *inSyncEvents) drop(uid types.UID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.of, uid)
+	delete(g.generations, uid)
 }

@@ -52,7 +52,7 @@ func (c *Controller) standings(o *Original) (all []located, complete bool) {
 		if namespace.DeletionTimestamp != nil || !d.wants(o) {
 			continue
 		}
-		if !c.board.seen(namespace.Name) {
+		if !c.board.reconciled(namespace.Name) {
 			return nil, false
 		}
 		all = append(all, located{namespace.Name, c.board.standing(namespace.Name, o)})

@@ -29,16 +29,16 @@ type located struct {
 
 // tally counts standings.
 type tally struct {
-	wanted, inStep, present int
-	by                      map[State][]located // sorted by namespace
-	waiting                 []located           // pending because of another object
+	desired, inStep, present int
+	byState                  map[State][]located // sorted by namespace
+	waiting                  []located           // pending because of another object
 }
 
 func tallyOf(all []located) tally {
-	t := tally{wanted: len(all), by: map[State][]located{}}
+	t := tally{desired: len(all), byState: map[State][]located{}}
 	slices.SortFunc(all, func(a, b located) int { return strings.Compare(a.namespace, b.namespace) })
 	for _, l := range all {
-		t.by[l.State] = append(t.by[l.State], l)
+		t.byState[l.State] = append(t.byState[l.State], l)
 		if l.State == Pending && l.Why != "" {
 			t.waiting = append(t.waiting, l)
 		}
@@ -46,7 +46,7 @@ func tallyOf(all []located) tally {
 			t.present++
 		}
 	}
-	t.inStep = len(t.by[InStep])
+	t.inStep = len(t.byState[InStep])
 	return t
 }
 
@@ -56,12 +56,12 @@ func statusOf(o *Original, all []located, now metav1.Time) allotv1alpha1.Cluster
 	t := tallyOf(all)
 	status := allotv1alpha1.ClusterResourceClaimTemplateStatus{
 		ObservedGeneration: o.Generation,
-		Wanted:             int32(t.wanted),
+		Wanted:             int32(t.desired),
 		InStep:             int32(t.inStep),
-		Conflicting:        int32(len(t.by[Conflict])),
+		Conflicting:        int32(len(t.byState[Conflict])),
 		Conditions:         slices.Clone(o.Status.Conditions),
 	}
-	for _, l := range t.by[Conflict][:min(len(t.by[Conflict]), allotv1alpha1.MaxConflicts)] {
+	for _, l := range t.byState[Conflict][:min(len(t.byState[Conflict]), allotv1alpha1.MaxConflicts)] {
 		status.Conflicts = append(status.Conflicts, allotv1alpha1.NameConflict{Namespace: l.namespace, Holder: l.Why})
 	}
 	reason, message := verdictOn(o, t)
@@ -80,7 +80,7 @@ func statusOf(o *Original, all []located, now metav1.Time) allotv1alpha1.Cluster
 		meta.SetStatusCondition(&status.Conditions, c)
 	}
 	set(allotv1alpha1.ConditionInSync, reason == reasonInStep, reason, message)
-	if o.Problem == "" && t.present == t.wanted {
+	if o.Problem == "" && t.present == t.desired {
 		set(allotv1alpha1.ConditionReady, true, reasonInStep, "each selected namespace has a copy")
 	} else {
 		set(allotv1alpha1.ConditionReady, false, reason, message)
@@ -93,15 +93,15 @@ func verdictOn(o *Original, t tally) (reason, message string) {
 	switch {
 	case o.Problem != "":
 		return reasonInvalid, o.Problem
-	case len(t.by[Conflict]) > 0:
-		return reasonConflict, "the name " + o.CopyName + " is taken in " + places(t.by[Conflict])
-	case len(t.by[Refused]) > 0:
-		return reasonRefused, "the server refuses the content in " + places(t.by[Refused])
-	case len(t.by[Failed]) > 0:
-		return reasonFailed, "still trying in " + places(t.by[Failed])
+	case len(t.byState[Conflict]) > 0:
+		return reasonConflict, "the name " + o.CopyName + " is taken in " + places(t.byState[Conflict])
+	case len(t.byState[Refused]) > 0:
+		return reasonRefused, "the server refuses the content in " + places(t.byState[Refused])
+	case len(t.byState[Failed]) > 0:
+		return reasonFailed, "still trying in " + places(t.byState[Failed])
 	case len(t.waiting) > 0:
 		return reasonProgressing, "waiting in " + places(t.waiting)
-	case t.inStep < t.wanted:
+	case t.inStep < t.desired:
 		return reasonProgressing, "copies are being made or replaced"
 	}
 	return reasonInStep, "each selected namespace has a copy of the present content"

@@ -51,7 +51,8 @@ type Pods struct {
 	own    *expectations.Tracker
 }
 
-// NewPods returns the access to the pods of a cache and a server. The events are about owners.
+// NewPods returns Pods that reads from the cache and writes to the server. Its events are about the
+// owners of the pods.
 func NewPods(cache PodCache, server PodServer, events reconciler.Recorder, clock clock.PassiveClock) *Pods {
 	return &Pods{cache, server, events, expectations.NewTracker(expectations.In(cache.Get), clock, ExpectationLife)}
 }

@@ -11,10 +11,10 @@ type folder string
 
 func folderOf(dir, node string) folder { return folder(filepath.Join(dir, node)) }
 
-// registry is where drivers create their registration sockets.
+// registry is the directory in which drivers create their registration sockets.
 func (f folder) registry() string { return filepath.Join(string(f), "plugins_registry") }
 
-// drivers is where drivers have their own files and sockets.
+// drivers is the directory in which drivers have their own files and sockets.
 func (f folder) drivers() string { return filepath.Join(string(f), "plugins") }
 
 // recordFile is the file with the records of the node.

@@ -9,8 +9,8 @@ import (
 
 // keyLocks are locks by key.
 type keyLocks struct {
-	mu   sync.Mutex
-	held map[types.UID]chan struct{} // closed at the release
+	mu     sync.Mutex
+	locked map[types.UID]chan struct{} // closed at the release
 }
 
 // lock takes the locks of all keys, which must be sorted and distinct.
@@ -27,12 +27,12 @@ func (l *keyLocks) lock(ctx context.Context, keys []types.UID) (unlock func(), e
 func (l *keyLocks) lockOne(ctx context.Context, key types.UID) error {
 	for {
 		l.mu.Lock()
-		released, taken := l.held[key]
+		released, taken := l.locked[key]
 		if !taken {
-			if l.held == nil {
-				l.held = map[types.UID]chan struct{}{}
+			if l.locked == nil {
+				l.locked = map[types.UID]chan struct{}{}
 			}
-			l.held[key] = make(chan struct{})
+			l.locked[key] = make(chan struct{})
 			l.mu.Unlock()
 			return nil
 		}
@@ -49,7 +49,7 @@ func (l *keyLocks) unlock(keys []types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, key := range keys {
-		close(l.held[key])
-		delete(l.held, key)
+		close(l.locked[key])
+		delete(l.locked, key)
 	}
 }

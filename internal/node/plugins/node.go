@@ -99,10 +99,10 @@ func (n *node) add(p *plugin) error {
 }
 
 func (n *node) take(driver string) error {
-	if n.records.taken[driver] {
+	if n.records.drivers[driver] {
 		return nil
 	}
-	n.records.taken[driver] = true
+	n.records.drivers[driver] = true
 	return n.records.save()
 }
 
@@ -163,7 +163,7 @@ func (n *node) stop() {
 func (n *node) takenDrivers() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.Sorted(maps.Keys(n.records.taken))
+	return slices.Sorted(maps.Keys(n.records.drivers))
 }
 
 // uses reports whether the pod uses a claim that is recorded.
@@ -189,7 +189,7 @@ func (n *node) realDrivers(claim *resource.ResourceClaim) []string {
 	}
 	found := map[string]bool{}
 	for _, result := range claim.Status.Allocation.Devices.Results {
-		if n.records.taken[result.Driver] || !slices.Contains(n.opts.Simulated, result.Driver) {
+		if n.records.drivers[result.Driver] || !slices.Contains(n.opts.Simulated, result.Driver) {
 			found[result.Driver] = true
 		}
 	}

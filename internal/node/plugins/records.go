@@ -20,9 +20,9 @@ const recordVersion = 1
 // records are the records of one node. They are not safe for concurrent use.
 type records struct {
 	file string
-	// taken are the drivers of which a plugin has registered on the node.
-	taken  map[string]bool
-	claims map[types.NamespacedName]*record
+	// drivers are the drivers of which a plugin has registered on the node.
+	drivers map[string]bool
+	claims  map[types.NamespacedName]*record
 }
 
 // content is the content of the file.
@@ -34,7 +34,7 @@ type content struct {
 
 // readRecords reads the file, which need not exist.
 func readRecords(file string) (*records, error) {
-	r := &records{file: file, taken: map[string]bool{}, claims: map[types.NamespacedName]*record{}}
+	r := &records{file: file, drivers: map[string]bool{}, claims: map[types.NamespacedName]*record{}}
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
@@ -50,7 +50,7 @@ func readRecords(file string) (*records, error) {
 		return nil, fmt.Errorf("%s has version %d, and this program knows version %d", file, c.Version, recordVersion)
 	}
 	for _, driver := range c.Drivers {
-		r.taken[driver] = true
+		r.drivers[driver] = true
 	}
 	for _, claim := range c.Claims {
 		if claim.Pods == nil {
@@ -66,7 +66,7 @@ func readRecords(file string) (*records, error) {
 
 // save writes the file. A reader, or the next process, sees the old content or the new one.
 func (r *records) save() error {
-	c := content{Version: recordVersion, Drivers: slices.Sorted(maps.Keys(r.taken)), Claims: r.sorted()}
+	c := content{Version: recordVersion, Drivers: slices.Sorted(maps.Keys(r.drivers)), Claims: r.sorted()}
 	data, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return fmt.Errorf("records of prepared claims: %w", err)

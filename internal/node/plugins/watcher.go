@@ -13,9 +13,9 @@ import (
 // watcher watches the registration folders of all nodes with one inotify instance, of which a user
 // has few.
 type watcher struct {
-	events *fsnotify.Watcher
-	all    []*node
-	nodes  map[string]*node // by the path of a watched folder
+	events  *fsnotify.Watcher
+	plugins []*node
+	nodes   map[string]*node // by the path of a watched folder
 }
 
 func newWatcher(nodes []*node) (*watcher, error) {
@@ -23,7 +23,7 @@ func newWatcher(nodes []*node) (*watcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch for plugins: %w", err)
 	}
-	w := &watcher{events: events, all: nodes, nodes: map[string]*node{}}
+	w := &watcher{events: events, plugins: nodes, nodes: map[string]*node{}}
 	for _, n := range nodes {
 		if err := w.watch(n.folder.registry(), n); err != nil {
 			_ = events.Close()
@@ -44,7 +44,7 @@ func (w *watcher) watch(folder string, n *node) error {
 // run looks at all folders, then at those in which something changes, until ctx ends.
 func (w *watcher) run(ctx context.Context) {
 	defer w.events.Close()
-	for _, n := range w.all {
+	for _, n := range w.plugins {
 		w.look(ctx, n)
 	}
 	for {
@@ -55,7 +55,7 @@ func (w *watcher) run(ctx context.Context) {
 			w.handle(ctx, event)
 		case err := <-w.events.Errors: // such as an overflow: events are missing
 			klog.FromContext(ctx).Error(err, "watch for plugins")
-			for _, n := range w.all {
+			for _, n := range w.plugins {
 				w.look(ctx, n)
 			}
 		}

@@ -15,7 +15,7 @@ type affinityGroup struct {
 // affinityGroups returns the members that require affinity for each other that no other pod
 // satisfies: no running pod, and no member that could be in a different domain itself. Single pods
 // follow the first of them wherever it is.
-func (g *given) affinityGroups() []affinityGroup {
+func (g *input) affinityGroups() []affinityGroup {
 	if !g.prefersPacking() || !g.state.Terms.Any() {
 		return nil
 	}
@@ -42,7 +42,7 @@ func (g *given) affinityGroups() []affinityGroup {
 }
 
 // isSatisfiedByOthers reports whether members outside the affinity group satisfy its affinity.
-func (g *given) isSatisfiedByOthers(a affinityGroup) bool {
+func (g *input) isSatisfiedByOthers(a affinityGroup) bool {
 	return slices.ContainsFunc(g.classes, func(c *podClass) bool {
 		shape := c.fitter.Shape
 		return !slices.Contains(a.classes, c) && a.term.Matches(shape, g.state.Namespaces.Labels(shape.Namespace))

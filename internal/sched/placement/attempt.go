@@ -14,7 +14,7 @@ func (s *search) attempt() bool {
 	s.filler.fillAll(s.active)
 	s.best.record()
 	placed := len(s.trial.pods)
-	for s.deep && placed < len(s.given.members) {
+	for s.deep && placed < len(s.input.members) {
 		// Other nodes and devices for earlier members may achieve what filling cannot.
 		target := s.best.target()
 		s.trial.undo(start)
@@ -25,12 +25,12 @@ func (s *search) attempt() bool {
 		placed = len(s.trial.pods)
 	}
 	s.trial.undo(start)
-	if !s.deep && !s.promising && placed < len(s.given.members) {
+	if !s.deep && !s.promising && placed < len(s.input.members) {
 		s.promising = !refutes(s.active, s.best.target())
 	}
 	// To continue for a better result costs what placing the unit costs.
 	s.budget.Spent += placed
-	return placed == len(s.given.members)
+	return placed == len(s.input.members)
 }
 
 // mixShare is the part of the steps that are left which are spent on mixes of members for each node.
@@ -72,7 +72,7 @@ func (s *search) isFutile() (most int, futile bool) {
 // fillTogether places at least target members, with devices found for all members of a node
 // together. It leaves nothing in the trial if it fails.
 func (s *search) fillTogether(target int) bool {
-	if s.given.state.Devices.HasDraws() {
+	if s.input.state.Devices.HasDraws() {
 		return false
 	}
 	start := s.trial.mark()

@@ -7,7 +7,7 @@ import (
 
 // best is the best result of all attempts so far.
 type best struct {
-	given *given
+	input *input
 	trial *trial
 	quiet bool // reasons are not needed
 
@@ -20,16 +20,16 @@ type best struct {
 }
 
 // isComplete reports whether all members are placed.
-func (b *best) isComplete() bool { return b.placed == len(b.given.members) }
+func (b *best) isComplete() bool { return b.placed == len(b.input.members) }
 
 // target returns the smallest number of members that would be a better result.
-func (b *best) target() int { return max(b.given.unit.Min, b.placed+1) }
+func (b *best) target() int { return max(b.input.unit.Min, b.placed+1) }
 
 // record keeps what the trial has placed if it is better, and explains why it has not placed all.
 func (b *best) record() {
 	placed := len(b.trial.pods)
 	b.reached = max(b.reached, placed)
-	if placed >= b.given.unit.Min && placed > b.placed {
+	if placed >= b.input.unit.Min && placed > b.placed {
 		b.plan, b.placed = b.trial.plan(), placed
 	}
 	b.recordFailure()
@@ -49,12 +49,12 @@ func (b *best) recordProgress() {
 func (b *best) recordFailure() {
 	placed := len(b.trial.pods)
 	switch {
-	case placed == len(b.given.members):
+	case placed == len(b.input.members):
 		b.failure = nil
 	case b.failure != nil && b.failure.Placed >= placed:
 	case b.quiet:
 		b.failure = &reason.Reasons{Placed: placed}
 	default:
-		b.failure = (&explainer{trial: b.trial, given: b.given}).explain()
+		b.failure = (&explainer{trial: b.trial, input: b.input}).explain()
 	}
 }

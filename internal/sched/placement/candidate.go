@@ -16,10 +16,10 @@ type podCandidate struct {
 	uses  []claimUse
 	own   []*model.Claim // claims that are not allocated and that no other pod of the unit uses
 
-	offered []offeredResource // resources that the pod requests
-	held    *model.Claim      // created for the pod by an earlier plan, with devices
-	mounts  nodefit.Mounts
-	class   *podClass
+	offered      []offeredResource // resources that the pod requests
+	createdClaim *model.Claim      // created for the pod by an earlier plan, with devices
+	mounts       nodefit.Mounts
+	class        *podClass
 }
 
 // claimUse is the use of one claim by a pod.
@@ -60,7 +60,9 @@ func (m *podCandidate) extendedKey() model.Key {
 }
 
 // needsNewClaim reports whether a claim must be created for the pod where its class has this form.
-func (m *podCandidate) needsNewClaim(f *claimForm) bool { return len(f.requests) > 0 && m.held == nil }
+func (m *podCandidate) needsNewClaim(f *claimForm) bool {
+	return len(f.requests) > 0 && m.createdClaim == nil
+}
 
 // newClaim returns the claim that is created for the pod.
 func (m *podCandidate) newClaim(f *claimForm) *model.Claim {

@@ -154,7 +154,7 @@ func (c *podClass) addFreeDevices(info *model.NodeInfo, devices freeDevices) boo
 
 // lacksDevices reports whether there are too few free devices for Min members even if all nodes had
 // enough resources.
-func (g *given) lacksDevices() bool {
+func (g *input) lacksDevices() bool {
 	members := 0
 	for _, c := range g.classes {
 		if c.minDevices() == 0 {

@@ -61,5 +61,5 @@ type offeredResource struct {
 // copies are the allocation problems of several members of a class together.
 type copies struct {
 	problems map[int]*alloc.Problem // by the number of members
-	known    map[string]int         // results of maxCopies
+	maxima   map[string]int         // results of maxCopies
 }

@@ -19,13 +19,13 @@ type podClass struct {
 	members []*podCandidate
 	// claims that all members use and that are not their own. Each has an allocation, or gets one
 	// before members are placed.
-	claims   []model.Key
-	plain    claimForm                             // form in which members request devices
-	extended *extendedForms                        // if that depends on the node; nil if it does not
-	volumes  []*nodeaffinity.LazyErrorNodeSelector // selectors of the volumes that all members use
-	mounts   nodefit.Mounts
-	only     []*model.NodeInfo // restricts the class to these nodes; nil means all
-	pins     []topologyPin     // domains to which the class is currently restricted
+	claims      []model.Key
+	plain       claimForm                             // form in which members request devices
+	extended    *extendedForms                        // if that depends on the node; nil if it does not
+	volumes     []*nodeaffinity.LazyErrorNodeSelector // selectors of the volumes that all members use
+	mounts      nodefit.Mounts
+	restriction []*model.NodeInfo // restricts the class to these nodes; nil means all
+	pins        []topologyPin     // domains to which the class is currently restricted
 }
 
 // topologyPin restricts a class to the nodes with one value of a label.
@@ -53,15 +53,15 @@ func (c *podClass) pinnedNodes() []*model.NodeInfo {
 	if n := len(c.pins); n > 0 {
 		return c.pins[n-1].nodes
 	}
-	if c.only == nil {
+	if c.restriction == nil {
 		return c.suitableNodes().Nodes
 	}
-	return c.fitter.Suitable(c.only)
+	return c.fitter.Suitable(c.restriction)
 }
 
 // isExcluded reports whether the class is restricted to other nodes.
 func (c *podClass) isExcluded(info *model.NodeInfo) bool {
-	return c.only != nil && !slices.Contains(c.only, info)
+	return c.restriction != nil && !slices.Contains(c.restriction, info)
 }
 
 // checkDynamic makes the checks that depend on the pods on the nodes.

@@ -25,7 +25,7 @@ func (c *podClass) maxCopies(info *model.NodeInfo, most int) int {
 		return 0
 	}
 	if f.copies == nil {
-		f.copies = &copies{problems: map[int]*alloc.Problem{}, known: map[string]int{}}
+		f.copies = &copies{problems: map[int]*alloc.Problem{}, maxima: map[string]int{}}
 	}
 	free := 0
 	offer.EachDevice(func(_ model.PoolID, _, requests int) { free += requests })
@@ -39,10 +39,10 @@ func (c *podClass) maxCopies(info *model.NodeInfo, most int) int {
 	if like := offer.EquivalenceKey(); like != "" {
 		key = fmt.Sprint(most, " ", like)
 	}
-	n, known := f.copies.known[key]
+	n, known := f.copies.maxima[key]
 	if !known || key == "" {
 		n = c.searchCopies(f, info, most)
-		f.copies.known[key] = n
+		f.copies.maxima[key] = n
 	}
 	return n
 }

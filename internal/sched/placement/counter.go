@@ -19,10 +19,10 @@ func NewCounter(
 	copies func(*model.Pod) int,
 ) *Counter {
 	p := New(caches, tx, unit, options)
-	gatherer := &gatherer{given: &p.given, reasons: p.reasons, samples: true}
+	gatherer := &gatherer{input: &p.input, reasons: p.reasons, samples: true}
 	gatherer.gather()
 	gatherer.prepare(p.trial.isAllocatedHere)
-	c := &Counter{classes: p.given.classes}
+	c := &Counter{classes: p.input.classes}
 	for _, class := range c.classes {
 		size := 0
 		for _, m := range class.members {

@@ -11,13 +11,13 @@ import (
 // DeviceDemand is the number of devices that the pods of a unit require. It is for estimates that
 // try nothing.
 type DeviceDemand struct {
-	given given
+	input input
 }
 
 // NewDeviceDemand reads what the unit's pods need. Pods that cannot be tried are left out.
 func NewDeviceDemand(caches *Caches, unit *model.Unit, options Options) *DeviceDemand {
-	d := &DeviceDemand{given: given{scope: newScope(caches, unit, options)}}
-	g := &gatherer{given: &d.given, reasons: &reason.Reasons{}}
+	d := &DeviceDemand{input: input{scope: newScope(caches, unit, options)}}
+	g := &gatherer{input: &d.input, reasons: &reason.Reasons{}}
 	g.gather()
 	g.prepare(func(model.Key) bool { return false })
 	return d
@@ -27,7 +27,7 @@ func NewDeviceDemand(caches *Caches, unit *model.Unit, options Options) *DeviceD
 // pods can be tried.
 func (d *DeviceDemand) Least(n int) (int, bool) {
 	var each []int
-	for _, c := range d.given.classes {
+	for _, c := range d.input.classes {
 		least := c.minDevices()
 		for range c.members {
 			each = append(each, least)
@@ -48,7 +48,7 @@ func (d *DeviceDemand) Least(n int) (int, bool) {
 // to know that. If it is not, insufficient reports whether the node has too few devices.
 func (d *DeviceDemand) Free(info *model.NodeInfo) (n int, counted, insufficient bool) {
 	counted = true
-	for _, c := range d.given.classes {
+	for _, c := range d.input.classes {
 		f := c.form(info)
 		if f.problem == nil {
 			return 0, false, false
@@ -64,7 +64,7 @@ func (d *DeviceDemand) Free(info *model.NodeInfo) (n int, counted, insufficient 
 
 // CouldUse reports whether some pod could use the device.
 func (d *DeviceDemand) CouldUse(id model.DeviceID) bool {
-	return slices.ContainsFunc(d.given.classes, func(c *podClass) bool {
+	return slices.ContainsFunc(d.input.classes, func(c *podClass) bool {
 		return c.plain.problem != nil && c.plain.problem.CouldUse(id)
 	})
 }

@@ -4,7 +4,7 @@
 // A Placement is one attempt to place a unit. It tries on the one model.State, within a
 // transaction, and reverts everything before it returns a Plan or Reasons. It consists of
 //
-//   - what is given: the unit, its pods in classes, and the claims that they share (given.go,
+//   - the input: the unit, its pods in classes, and the claims that they share (input.go,
 //     class.go; gather.go and prepare.go find it);
 //   - the trial: the transaction, what it has placed, and how that is reverted (trial.go,
 //     assign.go);

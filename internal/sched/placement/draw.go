@@ -17,7 +17,7 @@ func (t *trial) draws(m *podCandidate, info *model.NodeInfo, choice alloc.Choice
 	for _, use := range m.uses {
 		claim, _ := t.state.Claims.Get(use.claim)
 		allocation, containers := claim.Allocation, use.containers
-		if m.held != nil && use.claim == m.extendedKey() {
+		if m.createdClaim != nil && use.claim == m.extendedKey() {
 			containers = f.containers()
 		}
 		for i, own := range m.own {

@@ -14,7 +14,7 @@ import (
 // explainer finds out why members cannot be placed, as the trial stands.
 type explainer struct {
 	*trial
-	given *given
+	input *input
 }
 
 // explain returns why the members are not placed that the trial does not place.
@@ -24,7 +24,7 @@ func (e *explainer) explain() *reason.Reasons {
 	for i := range e.pods {
 		placed[e.pods[i].Pod] = true
 	}
-	for _, c := range e.given.classes {
+	for _, c := range e.input.classes {
 		var left []*podCandidate
 		for _, m := range c.members {
 			if !placed[m.pod.Key] {
@@ -72,8 +72,8 @@ func (e *explainer) nodeFailures(c *podClass) reason.Failures {
 	for _, info := range e.state.Nodes.List() {
 		if pin := c.violatedPin(info); pin != nil {
 			failures.Add(info.Name, nodefit.Failure{Check: nodefit.CheckDomain, Detail: reason.DomainName(pin.key, pin.value)})
-		} else if e.given.where != "" && c.isExcluded(info) {
-			failures.Add(info.Name, nodefit.Failure{Check: nodefit.CheckDomain, Detail: e.given.where})
+		} else if e.input.domain != "" && c.isExcluded(info) {
+			failures.Add(info.Name, nodefit.Failure{Check: nodefit.CheckDomain, Detail: e.input.domain})
 		} else if f := c.fitter.Static(info); f.Failed() {
 			failures.Add(info.Name, f)
 		} else if mount := c.mounts.Unreachable(info); mount != nil {
@@ -99,7 +99,7 @@ func (e *explainer) missingDevices(c *podClass, info *model.NodeInfo) *alloc.Rea
 	if _, reason := c.offer(c.members[0], info); reason != nil {
 		return reason
 	}
-	for _, s := range e.given.shared {
+	for _, s := range e.input.shared {
 		first := s.claims[0].Key
 		if claim, _ := e.state.Claims.Get(first); claim.Allocation != nil || !slices.Contains(c.claims, first) {
 			continue
@@ -115,7 +115,7 @@ func (e *explainer) missingDevices(c *podClass, info *model.NodeInfo) *alloc.Rea
 // members.
 func (e *explainer) nodeConstraints() []reason.NodeConstraint {
 	var list []reason.NodeConstraint
-	for _, s := range e.given.shared {
+	for _, s := range e.input.shared {
 		for _, claim := range s.claims {
 			now, _ := e.state.Claims.Get(claim.Key)
 			if now.Allocation == nil || now.Allocation.NodeSelector == nil {

@@ -14,7 +14,7 @@ import (
 // filler places members greedily: each on the best node that admits it, with the best devices
 // there.
 type filler struct {
-	given  *given
+	input  *input
 	trial  *trial
 	budget *budget
 }
@@ -73,7 +73,7 @@ func hardestFirst(classes []*podClass) []*podClass {
 // affinity for each other or spread, each one that is placed makes other nodes feasible or better
 // for the next.
 func (f *filler) fill(c *podClass, rest []*podCandidate) []*podCandidate {
-	packs := f.given.prefersPacking()
+	packs := f.input.prefersPacking()
 	for len(rest) > 0 {
 		before := len(rest)
 		nodes := c.candidates(nil)

@@ -41,8 +41,8 @@ func (c *podClass) newForm(lacks string) *claimForm {
 	}
 	slices.SortFunc(f.requests, func(a, b model.Request) int { return strings.Compare(a.Name, b.Name) })
 	switch {
-	case first.held != nil:
-		f.unfit = !first.held.HasSameRequests(first.newClaim(f))
+	case first.createdClaim != nil:
+		f.unfit = !first.createdClaim.HasSameRequests(first.newClaim(f))
 	case len(f.requests) == 0:
 		f.unfit = first.pod.Mapped
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/allot-dev/allot/internal/sched/score"
 )
 
-// gatherer reads from the State what a placement is given. Pods that cannot be tried go to the
+// gatherer reads the input of a placement from the State. Pods that cannot be tried go to the
 // reasons.
 type gatherer struct {
-	*given
+	*input
 	reasons *reason.Reasons
 	// samples means that the pods of the unit represent others, with which they may share claims.
 	samples bool
@@ -97,7 +97,7 @@ func (g *gatherer) findExtended(m *podCandidate) *reason.Blocker {
 	if claim.Allocation == nil {
 		return nil
 	}
-	m.held = claim
+	m.createdClaim = claim
 	m.uses = append(m.uses, claimUse{claim: key}) // which containers use it depends on the node
 	return g.evictedBlocker(key)
 }
@@ -122,10 +122,10 @@ func (g *gatherer) classify() {
 func (g *gatherer) newClass(m *podCandidate) *podClass {
 	fitter := nodefit.New(g.state, m.pod.Shape)
 	c := &podClass{
-		scope: &g.scope, fitter: fitter, scorer: score.NewShape(fitter), only: g.nodesFor(m.pod),
+		scope: &g.scope, fitter: fitter, scorer: score.NewShape(fitter), restriction: g.nodesFor(m.pod),
 		mounts: m.mounts, volumes: m.mounts.Selectors(),
 	}
-	if len(m.offered) > 0 || m.pod.Mapped || m.held != nil {
+	if len(m.offered) > 0 || m.pod.Mapped || m.createdClaim != nil {
 		c.extended = &extendedForms{resources: m.offered, forms: map[string]*claimForm{}}
 	}
 	for _, use := range m.uses {

@@ -13,7 +13,7 @@ import (
 // Placement is one attempt to place a unit.
 type Placement struct {
 	options Options
-	given   given
+	input   input
 	trial   trial
 	search  search
 	reasons *reason.Reasons
@@ -23,18 +23,18 @@ type Placement struct {
 func New(caches *Caches, tx *model.Tx, unit *model.Unit, options Options) *Placement {
 	p := &Placement{
 		options: options,
-		given:   given{scope: newScope(caches, unit, options)},
+		input:   input{scope: newScope(caches, unit, options)},
 		trial:   trial{state: caches.state, tx: tx, unit: unit},
 		reasons: &reason.Reasons{
 			Unit: unit.Key, Min: unit.Min, Attempt: reason.Attempt{Limit: options.Steps},
 		},
 	}
 	p.search = search{
-		given: &p.given, trial: &p.trial, topology: &p.reasons.Topology, extraSteps: options.ExtraSteps,
+		input: &p.input, trial: &p.trial, topology: &p.reasons.Topology, extraSteps: options.ExtraSteps,
 		budget: budget{Budget: alloc.Budget{Limit: options.Steps}},
-		best:   best{given: &p.given, trial: &p.trial, quiet: options.Quiet},
+		best:   best{input: &p.input, trial: &p.trial, quiet: options.Quiet},
 	}
-	p.search.filler = filler{given: &p.given, trial: &p.trial, budget: &p.search.budget}
+	p.search.filler = filler{input: &p.input, trial: &p.trial, budget: &p.search.budget}
 	return p
 }
 
@@ -48,16 +48,16 @@ func (p *Placement) Spent() int { return p.search.budget.Spent }
 // Run returns a Plan for at least Min of the unit's pods, Reasons why there is none, or both if
 // some pods are not in the plan. The State is then as before.
 func (p *Placement) Run() (*plan.Plan, *reason.Reasons) {
-	unit := p.given.unit
-	if waitsForGroup(p.given.state, unit, p.reasons) {
+	unit := p.input.unit
+	if waitsForGroup(p.input.state, unit, p.reasons) {
 		return nil, p.reasons
 	}
-	gatherer := &gatherer{given: &p.given, reasons: p.reasons}
-	if gatherer.gather(); len(p.given.members) < unit.Min {
+	gatherer := &gatherer{input: &p.input, reasons: p.reasons}
+	if gatherer.gather(); len(p.input.members) < unit.Min {
 		p.reasons.Code = reason.Waiting
 		return nil, p.reasons
 	}
-	if gatherer.prepare(p.trial.isAllocatedHere); len(p.given.members) < unit.Min || !p.fixDomain() {
+	if gatherer.prepare(p.trial.isAllocatedHere); len(p.input.members) < unit.Min || !p.fixDomain() {
 		p.reasons.Code = reason.Unschedulable
 		return nil, p.reasons
 	}
@@ -70,13 +70,13 @@ func (p *Placement) Run() (*plan.Plan, *reason.Reasons) {
 // Rank returns the best feasible nodes for the first of the unit's pods, at most n, with their
 // scores. It places nothing, and does not heed a topology constraint of the group.
 func (p *Placement) Rank(n int) []score.NodeScores {
-	gatherer := &gatherer{given: &p.given, reasons: p.reasons}
+	gatherer := &gatherer{input: &p.input, reasons: p.reasons}
 	gatherer.gather()
 	gatherer.prepare(p.trial.isAllocatedHere)
-	if len(p.given.classes) == 0 {
+	if len(p.input.classes) == 0 {
 		return nil
 	}
-	class := p.given.classes[0]
+	class := p.input.classes[0]
 	in, e := class.rankingInput(nil)
 	return in.Breakdown(class.scope.ranks.Rank(in, class.usableNodes(), e), n)
 }
@@ -84,20 +84,20 @@ func (p *Placement) Rank(n int) []score.NodeScores {
 // fixDomain finds the domain of the group's bound pods, if the group has to be in one domain. It
 // reports whether the group can be tried.
 func (p *Placement) fixDomain() bool {
-	key := p.given.topologyKey()
+	key := p.input.topologyKey()
 	if key == "" {
 		return true
 	}
 	p.reasons.Topology.Label = key
 	p.reasons.Further = []model.Topic{{Kind: model.TopicNodes}} // the label of a node may change
-	return fixDomain(p.given.state, p.given.unit, &p.reasons.Topology)
+	return fixDomain(p.input.state, p.input.unit, &p.reasons.Topology)
 }
 
 // result returns the result after everything was tried.
 func (p *Placement) result() (*plan.Plan, *reason.Reasons) {
 	r, made, failure := p.reasons, p.search.best.plan, p.search.best.failure
 	if made != nil {
-		made.Whole = len(made.Pods) == len(p.given.unit.Pods)
+		made.Whole = len(made.Pods) == len(p.input.unit.Pods)
 		if failure == nil && len(r.Pods) == 0 {
 			return made, nil
 		}
@@ -105,8 +105,8 @@ func (p *Placement) result() (*plan.Plan, *reason.Reasons) {
 	if p.options.Quiet {
 		return made, r
 	}
-	r.Priority = lowerGroupPriority(p.given.unit)
-	p.given.setWakes(&r.Wakes)
+	r.Priority = lowerGroupPriority(p.input.unit)
+	p.input.setWakes(&r.Wakes)
 	if failure != nil {
 		r.Placed, r.Constraints = failure.Placed, failure.Constraints
 		r.Pods = append(r.Pods, failure.Pods...)

@@ -54,7 +54,7 @@ func (g *gatherer) prepareShared() {
 }
 
 // problems returns the allocation problems of all classes and shared claims.
-func (g *given) problems() []*alloc.Problem {
+func (g *input) problems() []*alloc.Problem {
 	var problems []*alloc.Problem
 	for _, c := range g.classes {
 		for _, f := range c.forms() {
@@ -79,7 +79,7 @@ func (g *gatherer) refuse(c *podClass, cause *alloc.Reason) {
 }
 
 // findSharedClaims returns the claims without an allocation that members share.
-func (g *given) findSharedClaims() []*sharedClaims {
+func (g *input) findSharedClaims() []*sharedClaims {
 	users := map[model.Key][]*podClass{}
 	var order []model.Key
 	for _, c := range g.classes {

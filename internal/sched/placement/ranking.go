@@ -11,7 +11,7 @@ import (
 func (c *podClass) candidates(shared *alloc.Problem) *score.Ranking {
 	scope := c.scope
 	in, e := c.rankingInput(shared)
-	restricted := shared != nil || c.only != nil || c.extended != nil || len(c.claims)+len(c.mounts)+len(c.pins) > 0
+	restricted := shared != nil || c.restriction != nil || c.extended != nil || len(c.claims)+len(c.mounts)+len(c.pins) > 0
 	if !restricted {
 		if ranking := scope.ranks.RankAll(in, c.suitableNodes(), e); ranking != nil {
 			return ranking

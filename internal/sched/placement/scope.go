@@ -8,10 +8,10 @@ import (
 // scope is the unit of a placement, and what the placement may use.
 type scope struct {
 	*Caches
-	unit  *model.Unit
-	only  []*model.NodeInfo // restricts the placement to these nodes; nil means all
-	where string            // describes them
-	parts []Part
+	unit        *model.Unit
+	restriction []*model.NodeInfo // restricts the placement to these nodes; nil means all
+	domain      string            // describes them
+	parts       []Part
 	// partOf is the index of the part of each pod that has one.
 	partOf map[model.Key]int
 	// offerBudget limits the steps spent to find out whether nodes offer enough devices.
@@ -20,7 +20,7 @@ type scope struct {
 
 func newScope(caches *Caches, unit *model.Unit, options Options) scope {
 	s := scope{
-		Caches: caches, unit: unit, only: options.Only, where: options.Where,
+		Caches: caches, unit: unit, restriction: options.Only, domain: options.Where,
 		offerBudget: &alloc.Budget{Limit: options.Steps},
 	}
 	if s.parts = options.Parts; len(s.parts) == 0 {
@@ -40,7 +40,7 @@ func (s *scope) nodesFor(pod *model.Pod) []*model.NodeInfo {
 	if part, ok := s.partOf[pod.Key]; ok {
 		return s.parts[part].Nodes
 	}
-	return s.only
+	return s.restriction
 }
 
 // prefersPacking reports whether the unit's pods are placed close together, not spread.

@@ -5,7 +5,7 @@ import "github.com/allot-dev/allot/internal/sched/reason"
 // search tries the possible domains and allocations of shared claims, and makes an attempt to place
 // the members with each.
 type search struct {
-	given    *given
+	input    *input
 	trial    *trial
 	budget   budget
 	best     best

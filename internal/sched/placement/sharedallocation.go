@@ -10,10 +10,10 @@ import (
 // allocateShared tries the possible allocations of the shared claims from this index on, and places
 // the members with each. It reports whether nothing better can be found.
 func (s *search) allocateShared(at int) bool {
-	if at == len(s.given.shared) {
+	if at == len(s.input.shared) {
 		return s.placeAffinityGroups(0)
 	}
-	shared := s.given.shared[at]
+	shared := s.input.shared[at]
 	tried := map[string]bool{}
 	for _, node := range s.anchors(shared) {
 		offer, reason := shared.problem.NodeOffer(node)
@@ -43,7 +43,7 @@ func (s *search) allocateShared(at int) bool {
 // before it returns.
 func (s *search) withSharedAllocation(at int, choice alloc.Choice) bool {
 	mark := s.trial.mark()
-	for i, claim := range s.given.shared[at].claims {
+	for i, claim := range s.input.shared[at].claims {
 		s.trial.assumeClaim(claim.Key, model.Assumption{Allocation: choice[i]})
 	}
 	done := s.allocateShared(at + 1)
@@ -55,10 +55,10 @@ func (s *search) withSharedAllocation(at int, choice alloc.Choice) bool {
 // are enough others.
 func (s *search) skipSharedClaims(at int) bool {
 	before := s.active
-	users := s.given.shared[at].classes
+	users := s.input.shared[at].classes
 	s.active = slices.DeleteFunc(slices.Clone(before), func(c *podClass) bool { return slices.Contains(users, c) })
 	defer func() { s.active = before }()
-	if countMembers(s.active) >= s.given.unit.Min {
+	if countMembers(s.active) >= s.input.unit.Min {
 		return s.allocateShared(at + 1)
 	}
 	s.best.recordFailure()

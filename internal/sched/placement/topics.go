@@ -8,7 +8,7 @@ import (
 // setWakes sets the changes that can help a unit. If the unit was tried in more than one way, these
 // are all changes of what its members depend on. For single pods, the check that each node failed
 // is more precise.
-func (g *given) setWakes(w *reason.Wakes) {
+func (g *input) setWakes(w *reason.Wakes) {
 	w.Dependencies = g.dependencies()
 	for _, c := range g.classes {
 		w.Shapes = append(w.Shapes, c.fitter.WithoutCounts())
@@ -18,14 +18,14 @@ func (g *given) setWakes(w *reason.Wakes) {
 		return
 	}
 	w.Further = append(g.dependencies(), model.Topic{Kind: model.TopicNodes})
-	if w.NoRoom = g.lacksDevices(); !w.NoRoom {
+	if w.LacksDevices = g.lacksDevices(); !w.LacksDevices {
 		w.Further = append(w.Further, model.Topic{Kind: model.TopicRoom})
 	}
 }
 
 // dependencies returns the changes, other than of nodes and their free resources, that affect where
 // the unit's pods can run.
-func (g *given) dependencies() []model.Topic {
+func (g *input) dependencies() []model.Topic {
 	topics := g.volumeTopics()
 	for _, c := range g.classes {
 		if c.fitter.DependsOnPods(g.state) {
@@ -45,7 +45,7 @@ func (g *given) dependencies() []model.Topic {
 }
 
 // volumeTopics returns the changes of what limits where the unit's pods can mount volumes.
-func (g *given) volumeTopics() []model.Topic {
+func (g *input) volumeTopics() []model.Topic {
 	var topics []model.Topic
 	for _, c := range g.classes {
 		for i := range c.mounts {

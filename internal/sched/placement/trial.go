@@ -18,10 +18,10 @@ type trial struct {
 
 // claimChange is a change of one claim.
 type claimChange struct {
-	key    model.Key
-	before *model.Claim
-	made   *model.Claim    // the claim, if it is new
-	relies *model.Consumer // set if nothing is changed, because the claim has this consumer
+	key     model.Key
+	before  *model.Claim
+	created *model.Claim    // the claim, if it is new
+	relies  *model.Consumer // set if nothing is changed, because the claim has this consumer
 }
 
 // mark is a point in a trial to which the trial can be reverted.
@@ -42,7 +42,7 @@ func (t *trial) undo(m mark) {
 // assumeClaim changes a claim.
 func (t *trial) assumeClaim(key model.Key, a model.Assumption) {
 	before, _ := t.state.Claims.Get(key)
-	t.claims = append(t.claims, claimChange{key: key, before: before, made: a.NewClaim})
+	t.claims = append(t.claims, claimChange{key: key, before: before, created: a.NewClaim})
 	if !t.state.Claims.Assume(key, a) {
 		panic("placement: claim " + key.String() + " cannot take the allocation that was found for it")
 	}

@@ -36,9 +36,9 @@ func (t *trial) plan() *plan.Plan {
 // the end is not changed.
 func (t *trial) claimPlan(change claimChange) *plan.Claim {
 	now, _ := t.state.Claims.Get(change.key)
-	if change.made != nil {
+	if change.created != nil {
 		return &plan.Claim{
-			Key: change.key, Make: change.made, Allocation: now.Allocation, Reserve: slices.Clone(now.Consumers),
+			Key: change.key, Make: change.created, Allocation: now.Allocation, Reserve: slices.Clone(now.Consumers),
 		}
 	}
 	reserve := now.Consumers[len(change.before.Consumers):]

@@ -28,9 +28,9 @@ type Plan struct {
 
 // Attempts are the attempts that led to a plan.
 type Attempts struct {
-	Since time.Time // the first
+	Since time.Time // time of the first attempt
 	Times int
-	Took  time.Duration // the last
+	Took  time.Duration // duration of the last attempt
 }
 
 // Claim has the additions to a claim. It relies on the claim's UID, and on the claim not being

@@ -9,22 +9,22 @@ import (
 // alone. It proves quickly that too few victims are evicted; most attempts of a preemption fail
 // because of that.
 type podCapacity struct {
-	unit   *model.Unit
-	base   int // mark of the trial
-	nodes  []*model.NodeInfo
-	looked int // number of nodes that were examined, each shape by itself
-	shapes []shapeCapacity
+	unit     *model.Unit
+	base     int // mark of the trial
+	nodes    []*model.NodeInfo
+	examined int // number of nodes that were examined, each shape by itself
+	shapes   []shapeCapacity
 }
 
 // shapeCapacity is the capacity for the pods of one shape.
 type shapeCapacity struct {
-	fitter *nodefit.Fitter
-	pods   int
-	total  int            // number of pods that fit without evictions
-	at     map[string]int // indices of nodes, by name
-	nodes  []nodeCapacity
-	freed  []int // nodes with evicted pods in the current count
-	count  int   // number of the current count
+	fitter  *nodefit.Fitter
+	pods    int
+	total   int            // number of pods that fit without evictions
+	indices map[string]int // indices of nodes, by name
+	nodes   []nodeCapacity
+	freed   []int // nodes with evicted pods in the current count
+	count   int   // number of the current count
 }
 
 // nodeCapacity is the amount that a suitable node has left, and the number of pods for which that
@@ -47,7 +47,7 @@ func newPodCapacity(t *trial, unit *model.Unit, nodes []*model.NodeInfo) *podCap
 		shape.pods = len(pods)
 		c.shapes = append(c.shapes, shape)
 	}
-	c.looked = len(c.shapes) * len(nodes)
+	c.examined = len(c.shapes) * len(nodes)
 	return c
 }
 
@@ -68,13 +68,13 @@ func podsByShape(unit *model.Unit) [][]*model.Pod {
 }
 
 func newShapeCapacity(state *model.State, shape *model.Shape, nodes []*model.NodeInfo) shapeCapacity {
-	s := shapeCapacity{fitter: nodefit.New(state, shape), at: make(map[string]int, len(nodes))}
+	s := shapeCapacity{fitter: nodefit.New(state, shape), indices: make(map[string]int, len(nodes))}
 	for _, info := range nodes {
 		if s.fitter.Static(info).Failed() {
 			continue
 		}
 		n := nodeCapacity{free: s.fitter.FreeOf(info), pods: s.fitter.Fits(info)}
-		s.at[info.Name] = len(s.nodes)
+		s.indices[info.Name] = len(s.nodes)
 		s.nodes = append(s.nodes, n)
 		s.total += n.pods
 	}
@@ -108,7 +108,7 @@ func (s *shapeCapacity) gain(victims []*victim) int {
 	s.count++
 	for _, v := range victims {
 		for _, pod := range v.pods {
-			at, suitable := s.at[pod.Node]
+			at, suitable := s.indices[pod.Node]
 			if !suitable {
 				continue
 			}

@@ -37,7 +37,7 @@ func (e *estimator) estimate(site *victimSite) bool {
 	for _, v := range evicted {
 		c.putBack(v)
 	}
-	p.left -= len(evicted) / victimsPerStep
+	p.stepsLeft -= len(evicted) / victimsPerStep
 	site.estimate = p.budgets.costOf(evicted)
 	return ok
 }

@@ -10,14 +10,14 @@ import (
 // PodDisruptionBudgets. What must be tried (affinity, ports, constraints among devices) can only
 // require more important victims than these.
 type estimator struct {
-	preemptor *preemptor
-	unit      *model.Unit
-	shapes    []shapeCount
-	nodes     []freeNode              // nodes that are suitable for some shape
-	at        map[string]int          // indices of nodes, by name
-	demand    *placement.DeviceDemand // nil if the unit needs no devices
-	held      map[*victim][]heldDevice
-	count     int // number of siteEstimates
+	preemptor   *preemptor
+	unit        *model.Unit
+	shapes      []shapeCount
+	nodes       []freeNode              // nodes that are suitable for some shape
+	indices     map[string]int          // indices of nodes, by name
+	demand      *placement.DeviceDemand // nil if the unit needs no devices
+	heldDevices map[*victim][]heldDevice
+	count       int // number of siteEstimates
 }
 
 // shapeCount is a shape of the unit's pods, and how many have it.
@@ -29,14 +29,14 @@ type shapeCount struct {
 // freeNode is a node, with what it has left of the requests of each shape; nil where it is not
 // suitable.
 type freeNode struct {
-	info *model.NodeInfo
-	free []nodefit.Free
-	in   int // number of the last siteEstimate that includes the node
+	info     *model.NodeInfo
+	free     []nodefit.Free
+	estimate int // number of the last siteEstimate that includes the node
 }
 
 // newEstimator examines the nodes with the trial at its base.
 func newEstimator(p *preemptor, unit *model.Unit) *estimator {
-	e := &estimator{preemptor: p, unit: unit, at: map[string]int{}, held: map[*victim][]heldDevice{}}
+	e := &estimator{preemptor: p, unit: unit, indices: map[string]int{}, heldDevices: map[*victim][]heldDevice{}}
 	p.trial.reset()
 	state := p.trial.state
 	for _, pods := range podsByShape(unit) {
@@ -46,11 +46,11 @@ func newEstimator(p *preemptor, unit *model.Unit) *estimator {
 	e.nodes = make([]freeNode, 0, len(nodes))
 	for _, info := range nodes {
 		if free := e.freeOn(info); free != nil {
-			e.at[info.Name] = len(e.nodes)
+			e.indices[info.Name] = len(e.nodes)
 			e.nodes = append(e.nodes, freeNode{info: info, free: free})
 		}
 	}
-	p.left -= len(e.shapes) * len(nodes) / victimsPerStep
+	p.stepsLeft -= len(e.shapes) * len(nodes) / victimsPerStep
 	if p.trial.needsDevices {
 		e.demand = placement.NewDeviceDemand(p.caches, unit, p.options)
 	}

@@ -73,20 +73,20 @@ func (e *Evaluator) search(unit *model.Unit, reasons *reason.Reasons, in Input) 
 	options := e.options
 	options.Steps, options.Quiet = reasons.Limit, true
 	p := &preemptor{
-		caches: e.caches, options: options, trial: trial, unit: unit, within: within, pool: pool,
-		budgets: newBudgets(e.state), left: stepsShare * reasons.Limit,
+		caches: e.caches, options: options, trial: trial, unit: unit, allowed: within, pool: pool,
+		budgets: newBudgets(e.state), stepsLeft: stepsShare * reasons.Limit,
 	}
 	result := p.run()
 	switch {
-	case p.left <= 0 && reasons.Limit < e.options.MaxSteps:
+	case p.stepsLeft <= 0 && reasons.Limit < e.options.MaxSteps:
 		reasons.Unfinished = true // a longer search might need fewer victims
 		return nil
 	case result != nil:
 		reasons.Preemption = &reason.PreemptionResult{Leaving: result.Pods(), Waits: true}
 	case pool.pods > 0:
 		addPreemptionTopics(reasons, e.state, unit)
-		reasons.Preemption = &reason.PreemptionResult{Pods: pool.pods, Undecided: p.left <= 0}
-		if p.left > 0 {
+		reasons.Preemption = &reason.PreemptionResult{Pods: pool.pods, Undecided: p.stepsLeft <= 0}
+		if p.stepsLeft > 0 {
 			e.refusals.add(e.state, unit, pool.pods)
 		}
 	}
@@ -97,7 +97,7 @@ func (e *Evaluator) search(unit *model.Unit, reasons *reason.Reasons, in Input) 
 // or a higher priority terminates, evicting others may be sufficient. And a pod that has devices
 // and no node can be evicted as soon as it has one.
 func addPreemptionTopics(r *reason.Reasons, state *model.State, unit *model.Unit) {
-	r.Preemptor, r.NoRoom = unit, false
+	r.Preemptor, r.LacksDevices = unit, false
 	r.Further = append(r.Further, model.Topic{Kind: model.TopicRoom}, model.Topic{Kind: model.TopicNodes})
 	r.Further = append(r.Further, r.Dependencies...)
 	if !usesClaims(state, unit) {

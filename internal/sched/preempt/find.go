@@ -34,7 +34,7 @@ func (p *preemptor) find(unit *model.Unit) *victimSet {
 	most := max(maxVictimSets, len(sites)/maxVictimSetsShare)
 	for i := range sites {
 		site := &sites[i]
-		if p.left <= 0 || sets == most || best != nil && best.cost.compare(site.estimate) <= 0 {
+		if p.stepsLeft <= 0 || sets == most || best != nil && best.cost.compare(site.estimate) <= 0 {
 			break
 		}
 		set := p.findAt(unit, site)
@@ -45,7 +45,7 @@ func (p *preemptor) find(unit *model.Unit) *victimSet {
 			best = set
 		}
 	}
-	if best == nil && p.dependsOnOtherSites(unit) && p.left > 0 {
+	if best == nil && p.dependsOnOtherSites(unit) && p.stepsLeft > 0 {
 		return p.findAt(unit, &victimSite{here: p.pool.victims})
 	}
 	return best

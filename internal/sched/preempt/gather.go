@@ -181,7 +181,7 @@ func (g *gatherer) addGroup(key model.Key) (terminating []*model.Pod) {
 	case len(pods) == 0:
 	case group != nil && group.Whole || len(pods) <= gangMin:
 		if settled {
-			g.add(&victim{key: key, group: key, whole: true, priority: priority, pods: pods})
+			g.add(&victim{key: key, group: key, wholeGroup: true, priority: priority, pods: pods})
 		}
 	case gangMin > 0:
 		gang := &gang{size: len(pods), surplus: len(pods) - gangMin}
@@ -223,7 +223,7 @@ func (g *gatherer) addIdleGroups() {
 		}
 		slices.SortFunc(claims, model.CompareKeys)
 		g.add(&victim{
-			key: key, group: key, whole: true, priority: idlePriority(state, group), claims: claims,
+			key: key, group: key, wholeGroup: true, priority: idlePriority(state, group), claims: claims,
 			started: group.Created,
 		})
 	}

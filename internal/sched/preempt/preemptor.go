@@ -10,14 +10,14 @@ import (
 // preemptor searches for a set of victims for one unit. Pods and claims that terminate already are
 // not in the base of its trial.
 type preemptor struct {
-	caches  *placement.Caches
-	options placement.Options // options of each attempt
-	trial   *trial
-	unit    *model.Unit
-	within  []*model.NodeInfo // where the other pods of the unit's tree restrict it to; nil means all
-	pool    *victimPool
-	budgets *budgets
-	left    int // steps of all attempts together
+	caches    *placement.Caches
+	options   placement.Options // options of each attempt
+	trial     *trial
+	unit      *model.Unit
+	allowed   []*model.NodeInfo // nodes in the domains of the other pods of the unit's tree; nil means all
+	pool      *victimPool
+	budgets   *budgets
+	stepsLeft int // steps of all attempts together
 
 	capacity *podCapacity // capacity for the last unit and nodes
 }
@@ -29,11 +29,11 @@ func (p *preemptor) tryWithout(unit *model.Unit, nodes []*model.NodeInfo, victim
 	if p.lacksCapacity(unit, nodes, victims) {
 		return nil
 	}
-	p.left -= p.trial.remove(victims)
+	p.stepsLeft -= p.trial.remove(victims)
 	start := p.trial.tx.Mark()
-	made, spent := p.place(unit, tree.Common(p.within, nodes))
+	made, spent := p.place(unit, tree.Common(p.allowed, nodes))
 	p.trial.tx.UndoTo(start)
-	p.left -= spent + 1
+	p.stepsLeft -= spent + 1
 	return made
 }
 
@@ -60,8 +60,8 @@ func (p *preemptor) lacksCapacity(unit *model.Unit, nodes []*model.NodeInfo, vic
 	}
 	if !p.capacity.isOf(p.trial, unit, nodes) {
 		p.capacity = newPodCapacity(p.trial, unit, nodes)
-		p.left -= p.capacity.looked / victimsPerStep
+		p.stepsLeft -= p.capacity.examined / victimsPerStep
 	}
-	p.left -= 1 + len(victims)/victimsPerStep
+	p.stepsLeft -= 1 + len(victims)/victimsPerStep
 	return p.capacity.isInsufficient(withGangs(victims))
 }

@@ -17,7 +17,7 @@ func (p *preemptor) run() *Result {
 	hopeless := map[string]bool{} // shapes
 	for _, unit := range units {
 		shape, plain := unit.Pods[0].Shape.ID, onlyShapeMatters(p.trial.state, unit)
-		if p.left <= 0 || plain && hopeless[shape] {
+		if p.stepsLeft <= 0 || plain && hopeless[shape] {
 			continue
 		}
 		found := p.find(unit)
@@ -84,7 +84,7 @@ func evictions(state *model.State, victims []*victim) []Victim {
 			}
 		case v.tree != nil:
 			list = append(list, Victim{Tree: v.tree, Priority: v.priority, Pods: v.pods})
-		case v.whole:
+		case v.wholeGroup:
 			list = append(list, Victim{Whole: group, Priority: v.priority, Pods: v.pods})
 		default:
 			list = append(list, Victim{Priority: v.priority, Pods: v.pods})

@@ -22,12 +22,12 @@ func (e *estimator) newSiteEstimate(nodes []*model.NodeInfo) *siteEstimate {
 	e.count++
 	c := &siteEstimate{estimator: e, number: e.count, fits: make([]int, len(e.shapes))}
 	for _, info := range nodes {
-		at, ok := e.at[info.Name]
+		at, ok := e.indices[info.Name]
 		if !ok {
 			continue
 		}
 		node := &e.nodes[at]
-		node.in = c.number
+		node.estimate = c.number
 		for i := range e.shapes {
 			if node.free[i] != nil {
 				c.fits[i] += e.shapes[i].FitsInto(node.free[i])
@@ -61,8 +61,8 @@ func (c *siteEstimate) putBack(v *victim) { c.add(v, -1) }
 // add adds what a victim has to what is free, or subtracts it if sign is -1.
 func (c *siteEstimate) add(v *victim, sign int) {
 	for _, pod := range v.pods {
-		at, ok := c.at[pod.Node]
-		if !ok || c.nodes[at].in != c.number {
+		at, ok := c.indices[pod.Node]
+		if !ok || c.nodes[at].estimate != c.number {
 			continue
 		}
 		for i, free := range c.nodes[at].free {
@@ -119,10 +119,10 @@ func (c *siteEstimate) countDevices(nodes []*model.NodeInfo) {
 // gain returns how many devices of a victim the unit could use. A device that several victims have
 // counts for each.
 func (c *siteEstimate) gain(v *victim) int {
-	devices, known := c.held[v]
+	devices, known := c.heldDevices[v]
 	if !known {
 		devices = c.heldBy(v)
-		c.held[v] = devices
+		c.heldDevices[v] = devices
 	}
 	n := 0
 	for i := range devices {

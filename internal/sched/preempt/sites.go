@@ -54,7 +54,7 @@ func (p *preemptor) nodeSites(unit *model.Unit) []victimSite {
 // returned for all nodes.
 func (p *preemptor) victimsByNode() (on map[string][]*victim, anywhere []*victim) {
 	on = map[string][]*victim{}
-	p.left -= len(p.pool.victims)
+	p.stepsLeft -= len(p.pool.victims)
 	for _, v := range p.pool.victims {
 		if v.fabric || v.holdsOnlyDevices() {
 			anywhere = append(anywhere, v)

@@ -16,7 +16,8 @@ type siteSearch struct {
 	plan      *plan.Plan // without these victims
 }
 
-// try tries the unit without some victims. If it can be placed, these are the victims from now on.
+// try tries to place the unit without the given victims. If that succeeds, it stores them as the
+// victims of the search.
 func (s *siteSearch) try(victims []*victim) bool {
 	made := s.preemptor.tryWithout(s.unit, s.nodes, victims)
 	if made == nil {
@@ -31,7 +32,7 @@ func (s *siteSearch) try(victims []*victim) bool {
 // sufficient.
 func (s *siteSearch) takeFirst(all []*victim) bool {
 	enough, short := 0, 0
-	for n := 1; enough == 0 && short < len(all) && s.preemptor.left > 0; n *= 2 {
+	for n := 1; enough == 0 && short < len(all) && s.preemptor.stepsLeft > 0; n *= 2 {
 		n = min(n, len(all))
 		if s.try(all[:n]) {
 			enough = n
@@ -60,12 +61,12 @@ func (s *siteSearch) addGradually(all []*victim) bool {
 	if !s.preemptor.trial.state.Terms.Any() {
 		return false
 	}
-	for n := 1; n < len(all) && s.preemptor.left > 0; n++ {
+	for n := 1; n < len(all) && s.preemptor.stepsLeft > 0; n++ {
 		if s.try(all[:n]) {
 			return true
 		}
 	}
-	for i := 1; i < len(all) && s.preemptor.left > 0; i++ {
+	for i := 1; i < len(all) && s.preemptor.stepsLeft > 0; i++ {
 		if s.try(all[i : i+1]) {
 			return true
 		}
@@ -77,7 +78,7 @@ func (s *siteSearch) addGradually(all []*victim) bool {
 // possible. If the steps are spent, it drops at least those that are not where the unit is placed.
 func (s *siteSearch) reprieve() {
 	open := len(s.victims) // the victims from there on are needed
-	for open > 0 && s.preemptor.left > 0 {
+	for open > 0 && s.preemptor.stepsLeft > 0 {
 		victims := s.victims
 		n := longest(open, func(n int) bool { return s.try(slices.Concat(victims[:open-n], victims[open:])) })
 		s.victims = slices.Delete(slices.Clone(victims), open-n, open)

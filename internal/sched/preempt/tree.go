@@ -28,7 +28,7 @@ func (g *gatherer) addTree(key model.Key) (terminating []*model.Pod) {
 	}
 	if len(pods) > 0 && settled {
 		g.add(&victim{
-			key: key, tree: state.Tree(key), whole: true, pods: pods,
+			key: key, tree: state.Tree(key), wholeGroup: true, pods: pods,
 			priority: groupPriority(state, model.UnitKey{Tree: true, Key: key}, pods),
 		})
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// victim is what may be evicted, as a whole:
+// victim is a set of pods that can only be evicted together:
 //
 //   - a pod; also one of a group, unless one of the following holds;
 //   - all pods of a group that has the disruption mode All;
@@ -19,18 +19,18 @@ import (
 //
 // The priority is the group's, where it has one.
 type victim struct {
-	key      model.Key   // key of the pod or the group
-	group    model.Key   // whose pods or claims these are, if any
-	whole    bool        // all of the group
-	tree     *model.Tree // the CompositePodGroup whose pods these are, if it is evicted as a whole
-	priority int32
-	pods     []*model.Pod
-	claims   []model.Key // claims of a group that runs no pod
-	gang     *gang       // gang that can do without the pod only as long as it keeps enough others
-	started  time.Time   // time at which the first of the pods started
-	violates bool        // a budget, if the less important victims are evicted, too
-	fabric   bool        // holds devices that are not tied to one node
-	rank     int         // rank in order of importance, without regard to budgets
+	key        model.Key   // key of the pod or the group
+	group      model.Key   // whose pods or claims these are, if any
+	wholeGroup bool        // all of the group
+	tree       *model.Tree // the CompositePodGroup whose pods these are, if it is evicted as a whole
+	priority   int32
+	pods       []*model.Pod
+	claims     []model.Key // claims of a group that runs no pod
+	gang       *gang       // gang that can do without the pod only as long as it keeps enough others
+	started    time.Time   // time at which the first of the pods started
+	violates   bool        // a budget, if the less important victims are evicted, too
+	fabric     bool        // holds devices that are not tied to one node
+	rank       int         // rank in order of importance, without regard to budgets
 }
 
 // gang is a gang that has more pods than it needs.
@@ -97,7 +97,7 @@ func compareVictims(a, b *victim) int {
 		cmp.Compare(len(a.pods), len(b.pods)),
 		b.started.Compare(a.started),
 		model.CompareKeys(a.key, b.key),
-		compareFlags(a.whole, b.whole),
+		compareFlags(a.wholeGroup, b.wholeGroup),
 	)
 }
 

@@ -51,11 +51,11 @@ func (e *Entry) before(other *Entry) bool {
 // was not sufficient come after those whose first slice is still to come, but a stream of these
 // does not keep them from being tried. Use New to make one.
 type Queue struct {
-	ready  entries
-	later  entries // units that need a further slice
-	passed int     // units that were tried since one of these was
-	parked map[model.UnitKey]*parked
-	topics map[model.Topic]map[model.UnitKey]bool
+	ready      entries
+	unfinished entries // units that need a further slice
+	passed     int     // units that were tried since one of these was
+	parked     map[model.UnitKey]*parked
+	topics     map[model.Topic]map[model.UnitKey]bool
 }
 
 type parked struct {
@@ -67,10 +67,10 @@ type parked struct {
 // New returns an empty Queue.
 func New() *Queue {
 	return &Queue{
-		ready:  entries{at: map[model.UnitKey]int{}},
-		later:  entries{at: map[model.UnitKey]int{}},
-		parked: map[model.UnitKey]*parked{},
-		topics: map[model.Topic]map[model.UnitKey]bool{},
+		ready:      entries{indices: map[model.UnitKey]int{}},
+		unfinished: entries{indices: map[model.UnitKey]int{}},
+		parked:     map[model.UnitKey]*parked{},
+		topics:     map[model.Topic]map[model.UnitKey]bool{},
 	}
 }
 
@@ -78,10 +78,10 @@ func New() *Queue {
 // changes. A unit that needs a further slice still does.
 func (q *Queue) Add(entry Entry) {
 	q.unpark(entry.Key)
-	if at, ok := q.later.at[entry.Key]; ok {
-		entry.Slice = max(entry.Slice, q.later.list[at].Slice)
+	if at, ok := q.unfinished.indices[entry.Key]; ok {
+		entry.Slice = max(entry.Slice, q.unfinished.list[at].Slice)
 	}
-	line, other := &q.ready, &q.later
+	line, other := &q.ready, &q.unfinished
 	if entry.Slice > 0 {
 		line, other = other, line
 	}
@@ -95,9 +95,9 @@ const maxPassed = 100
 // Pop removes the first unit and returns it.
 func (q *Queue) Pop() (Entry, bool) {
 	switch {
-	case len(q.later.list) > 0 && (len(q.ready.list) == 0 || q.passed >= maxPassed):
+	case len(q.unfinished.list) > 0 && (len(q.ready.list) == 0 || q.passed >= maxPassed):
 		q.passed = 0
-		return heap.Pop(&q.later).(Entry), true
+		return heap.Pop(&q.unfinished).(Entry), true
 	case len(q.ready.list) > 0:
 		q.passed++
 		return heap.Pop(&q.ready).(Entry), true
@@ -152,18 +152,18 @@ func (q *Queue) wake(waited, topic model.Topic) {
 func (q *Queue) Remove(key model.UnitKey) {
 	q.unpark(key)
 	q.ready.remove(key)
-	q.later.remove(key)
+	q.unfinished.remove(key)
 }
 
 // Len returns how many units are queued, and how many are parked.
 func (q *Queue) Len() (queued, parked int) {
-	return len(q.ready.list) + len(q.later.list), len(q.parked)
+	return len(q.ready.list) + len(q.unfinished.list), len(q.parked)
 }
 
 // Queued reports whether a unit is queued, and not parked.
 func (q *Queue) Queued(key model.UnitKey) bool {
-	_, ready := q.ready.at[key]
-	_, later := q.later.at[key]
+	_, ready := q.ready.indices[key]
+	_, later := q.unfinished.indices[key]
 	return ready || later
 }
 
@@ -186,12 +186,12 @@ func (q *Queue) unpark(key model.UnitKey) {
 
 // entries is a heap with an index by unit.
 type entries struct {
-	list []Entry
-	at   map[model.UnitKey]int
+	list    []Entry
+	indices map[model.UnitKey]int
 }
 
 func (h *entries) put(entry Entry) {
-	if at, ok := h.at[entry.Key]; ok {
+	if at, ok := h.indices[entry.Key]; ok {
 		h.list[at] = entry
 		heap.Fix(h, at)
 		return
@@ -200,7 +200,7 @@ func (h *entries) put(entry Entry) {
 }
 
 func (h *entries) remove(key model.UnitKey) {
-	if at, ok := h.at[key]; ok {
+	if at, ok := h.indices[key]; ok {
 		heap.Remove(h, at)
 	}
 }
@@ -210,18 +210,18 @@ func (h *entries) Less(i, j int) bool { return h.list[i].before(&h.list[j]) }
 
 func (h *entries) Swap(i, j int) {
 	h.list[i], h.list[j] = h.list[j], h.list[i]
-	h.at[h.list[i].Key], h.at[h.list[j].Key] = i, j
+	h.indices[h.list[i].Key], h.indices[h.list[j].Key] = i, j
 }
 
 func (h *entries) Push(x any) {
 	entry := x.(Entry)
-	h.at[entry.Key] = len(h.list)
+	h.indices[entry.Key] = len(h.list)
 	h.list = append(h.list, entry)
 }
 
 func (h *entries) Pop() any {
 	last := h.list[len(h.list)-1]
 	h.list = h.list[:len(h.list)-1]
-	delete(h.at, last.Key)
+	delete(h.indices, last.Key)
 	return last
 }

@@ -154,5 +154,5 @@ func (r *Reasons) Stay(broken string, elsewhere *Reasons) {
 	}
 	r.Further = append(r.Further, elsewhere.Topics()...)
 	r.Shapes = append(r.Shapes, elsewhere.Shapes...)
-	r.NoRoom = false
+	r.LacksDevices = false
 }

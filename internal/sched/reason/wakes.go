@@ -21,9 +21,9 @@ type Wakes struct {
 	Shapes       []*nodefit.Fitter // shapes of the pods that were tried
 	// Preemptor is the unit if preemption could help it once more terminates, or nil.
 	Preemptor *model.Unit
-	// NoRoom reports that there are too few free devices, so that free resources of nodes do not
+	// LacksDevices means that too few devices are free, so that free resources of nodes do not
 	// help.
-	NoRoom bool
+	LacksDevices bool
 }
 
 // Helps reports whether a change may help the unit. It is quick and may be wrong in that case only.
@@ -64,7 +64,7 @@ func (r *Reasons) Topics() []model.Topic {
 	for _, topic := range slices.Concat(r.Further, r.Offers) {
 		set[topic] = true
 	}
-	if r.NoRoom {
+	if r.LacksDevices {
 		delete(set, model.Topic{Kind: model.TopicRoom})
 	}
 	list := make([]model.Topic, 0, len(set))

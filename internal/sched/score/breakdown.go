@@ -8,7 +8,7 @@ type NodeScores struct {
 	Scores []PreferenceScore
 }
 
-// PreferenceScore is what one preference says about a node. For a preference of the pod's author,
+// PreferenceScore is the rating of a node by one preference. For a preference of the pod's author,
 // Value is 0 to Most and more is better; for the others Most is 0 and less is better.
 type PreferenceScore struct {
 	Preference string
@@ -31,15 +31,15 @@ func (in *Input) Breakdown(r *Ranking, n int) []NodeScores {
 		values := p.values(in, r)
 		for j := range nodes {
 			if values != nil {
-				nodes[j].Scores = append(nodes[j].Scores, PreferenceScore{p.name, values[r.returned[j]], p.most()})
+				nodes[j].Scores = append(nodes[j].Scores, PreferenceScore{p.name, values[r.returned[j]], p.best()})
 			}
 		}
 	}
 	return nodes
 }
 
-// most returns the best score of a preference of the pod's author, or 0.
-func (p *preference) most() float64 {
+// best returns the best score of a preference of the pod's author, or 0.
+func (p *preference) best() float64 {
 	if p.level != levelAuthor {
 		return 0
 	}

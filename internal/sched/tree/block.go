@@ -50,7 +50,7 @@ func (p *Placement) pods(t *model.Tree, unit *model.Unit, nodes []*model.NodeInf
 		return false
 	}
 	options := p.options
-	options.Only, options.Where, options.Steps = nodes, p.where, p.left
+	options.Only, options.Where, options.Steps = nodes, p.domain, p.stepsLeft
 	attempt := placement.New(p.caches, p.tx, unit, options)
 	p.tried = true
 	made, reasons := attempt.Run()
@@ -62,11 +62,11 @@ func (p *Placement) pods(t *model.Tree, unit *model.Unit, nodes []*model.NodeInf
 	}
 	start := p.tx.Mark()
 	made.Assume(p.state)
-	p.made, p.placed = append(p.made, made), p.placed+len(made.Pods)
+	p.plans, p.placed = append(p.plans, made), p.placed+len(made.Pods)
 	if then() {
 		return true
 	}
-	p.made, p.placed = p.made[:len(p.made)-1], p.placed-len(made.Pods)
+	p.plans, p.placed = p.plans[:len(p.plans)-1], p.placed-len(made.Pods)
 	p.tx.UndoTo(start)
 	return false
 }

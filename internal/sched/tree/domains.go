@@ -54,7 +54,7 @@ func (p *Placement) domainsOf(t *model.Tree, nodes []*model.NodeInfo) (list []*d
 		d.units, d.pods = count(d.nodes)
 	}
 	all = len(list)
-	p.left -= all
+	p.stepsLeft -= all
 	list = slices.DeleteFunc(list, func(d *domain) bool { return d.units == 0 })
 	slices.SortFunc(list, func(a, b *domain) int {
 		return cmp.Or(cmp.Compare(a.pods, b.pods), strings.Compare(a.value, b.value))

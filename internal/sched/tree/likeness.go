@@ -13,14 +13,14 @@ import (
 
 // likeness finds out which groups are interchangeable.
 type likeness struct {
-	state *model.State
-	known map[*model.Tree]string
-	kinds map[*model.Tree]int // different pods of a PodGroup
+	state        *model.State
+	descriptions map[*model.Tree]string
+	kinds        map[*model.Tree]int // different pods of a PodGroup
 	// claims that differ from each other, of which the first ones are compared with others
 	claims []claimKind
 }
 
-// claimKind is what claims with equal requests have in common.
+// claimKind is a set of claims with equal requests.
 type claimKind struct {
 	claim *model.Claim
 	text  string
@@ -31,7 +31,7 @@ type claimKind struct {
 const maxClaimKinds = 8
 
 func newLikeness(state *model.State) likeness {
-	return likeness{state: state, known: map[*model.Tree]string{}, kinds: map[*model.Tree]int{}}
+	return likeness{state: state, descriptions: map[*model.Tree]string{}, kinds: map[*model.Tree]int{}}
 }
 
 func (l *likeness) alike(a, b *model.Tree) bool { return l.signature(a) == l.signature(b) }
@@ -50,7 +50,7 @@ func (l *likeness) ordered(children []*model.Tree) []*model.Tree {
 
 // signature returns a text that is equal for groups that are interchangeable.
 func (l *likeness) signature(t *model.Tree) string {
-	text, ok := l.known[t]
+	text, ok := l.descriptions[t]
 	if ok {
 		return text
 	}
@@ -64,7 +64,7 @@ func (l *likeness) signature(t *model.Tree) string {
 		slices.Sort(texts)
 		text = fmt.Sprintf("%d %q %v(%s)", t.Min(), t.Topology(), t.IsPlaced(), strings.Join(texts, ","))
 	}
-	l.known[t] = text
+	l.descriptions[t] = text
 	return text
 }
 

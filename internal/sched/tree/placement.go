@@ -12,25 +12,25 @@ import (
 
 // Placement is one attempt to place a tree of groups.
 type Placement struct {
-	given
-	left  int // steps of the search
-	spent int // steps of all attempts to place blocks, also of what placing them costs without a search
+	input
+	stepsLeft  int // steps of the search
+	stepsSpent int // steps of all attempts to place blocks, also of what placing them costs without a search
 	// joint means that domains are chosen first, and all pods are placed together when all have
 	// theirs: what is tried if placing one block after the other does not succeed.
 	joint     bool
 	parts     []placement.Part // of the blocks, if joint
-	where     string           // describes the domain in which blocks are placed
+	domain    string           // describes the domain in which blocks are placed
 	tried     bool             // pods were placed, or could not be
 	undecided bool             // steps were missing in some part of the search
-	made      []*plan.Plan     // plans of the blocks that have places now
+	plans     []*plan.Plan     // plans of the blocks that have places now
 	placed    int              // pods of these
 	result    *plan.Plan
 	failure   failure
 	likeness  likeness
 }
 
-// given is the input of a placement.
-type given struct {
+// input is the input of a placement.
+type input struct {
 	caches  *placement.Caches
 	tx      *model.Tx
 	state   *model.State
@@ -55,7 +55,7 @@ func New(
 	options placement.Options,
 ) *Placement {
 	return &Placement{
-		given: given{caches: caches, tx: tx, state: state, unit: unit, options: options}, left: options.Steps,
+		input: input{caches: caches, tx: tx, state: state, unit: unit, options: options}, stepsLeft: options.Steps,
 		likeness: newLikeness(state),
 	}
 }
@@ -78,7 +78,7 @@ func (p *Placement) Run() (*plan.Plan, *reason.Reasons) {
 	})
 	p.tx.UndoTo(start)
 	if !found && p.tried && !isBlock(root) { // what counting excludes is excluded for all pods together, too
-		p.made, p.placed, p.joint = nil, 0, true
+		p.plans, p.placed, p.joint = nil, 0, true
 		p.place(root, nodes, run{}, func(run) bool { return p.placeTogether() })
 	}
 	if p.result != nil {
@@ -90,7 +90,7 @@ func (p *Placement) Run() (*plan.Plan, *reason.Reasons) {
 // placeTogether places the pods of all blocks, each on the nodes that were chosen for it.
 func (p *Placement) placeTogether() bool {
 	unit, options := *p.unit, p.options
-	unit.Pods, options.Steps, options.Parts = nil, p.left, p.parts
+	unit.Pods, options.Steps, options.Parts = nil, p.stepsLeft, p.parts
 	for _, part := range p.parts {
 		unit.Pods = append(unit.Pods, part.Pods...)
 	}
@@ -102,19 +102,19 @@ func (p *Placement) placeTogether() bool {
 		p.undecided = p.undecided || reasons.Code == reason.Undecided
 		return false
 	}
-	p.made = []*plan.Plan{made}
+	p.plans = []*plan.Plan{made}
 	p.result = p.merged()
 	return true
 }
 
 // charge subtracts what an attempt has searched from the steps that are left.
 func (p *Placement) charge(attempt *placement.Placement) {
-	p.left -= 1 + attempt.Searched()
-	p.spent += 1 + attempt.Spent()
+	p.stepsLeft -= 1 + attempt.Searched()
+	p.stepsSpent += 1 + attempt.Spent()
 }
 
 // Spent returns how many steps were spent.
-func (p *Placement) Spent() int { return p.spent + max(0, p.options.Steps-p.left) }
+func (p *Placement) Spent() int { return p.stepsSpent + max(0, p.options.Steps-p.stepsLeft) }
 
 // Common returns the nodes that are in both lists, each of which may be nil for all nodes.
 func Common(a, b []*model.NodeInfo) []*model.NodeInfo {
@@ -205,15 +205,15 @@ func (p *Placement) failed() *reason.Reasons {
 	}
 	r.Unit, r.Attempt = p.unit.Key, reason.Attempt{Tree: text, Limit: p.options.Steps}
 	switch {
-	case p.undecided || p.left <= 0:
-		r.Code, r.Steps = reason.Undecided, p.options.Steps-max(0, p.left)
+	case p.undecided || p.stepsLeft <= 0:
+		r.Code, r.Steps = reason.Undecided, p.options.Steps-max(0, p.stepsLeft)
 		r.Unfinished = p.options.Steps < p.options.MaxSteps
 	default:
 		r.Code = reason.Unschedulable
 	}
 	p.addTopics(r)
 	// Where the other groups are decides what helps this one.
-	r.Shapes, r.NoRoom = nil, false
+	r.Shapes, r.LacksDevices = nil, false
 	r.Further = append(r.Further, model.Topic{Kind: model.TopicNodes}, model.Topic{Kind: model.TopicRoom},
 		model.Topic{Kind: model.TopicDevices}, model.Topic{Kind: model.TopicPods})
 	return r
@@ -238,7 +238,7 @@ func (p *Placement) note(t *model.Tree, text string, reasons *reason.Reasons) {
 
 // merged returns one plan for all blocks.
 func (p *Placement) merged() *plan.Plan {
-	out := plan.Joined(p.unit.Key, p.made)
+	out := plan.Joined(p.unit.Key, p.plans)
 	out.Whole = len(out.Pods) == len(p.unit.Pods)
 	return out
 }

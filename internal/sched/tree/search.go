@@ -23,7 +23,7 @@ type run struct {
 }
 
 // exhausted reports whether the steps are spent.
-func (p *Placement) exhausted() bool { return p.left <= 0 }
+func (p *Placement) exhausted() bool { return p.stepsLeft <= 0 }
 
 // place finds places for a part of the tree on some of the nodes, nil for all, and continues. It
 // leaves nothing in the trial if it fails.
@@ -49,7 +49,7 @@ func (p *Placement) place(t *model.Tree, nodes []*model.NodeInfo, r run, then ne
 		if i > r.from {
 			after.chosen = 0
 		}
-		if p.left--; p.joint && after.chosen >= d.units || !p.joint && !d.hasRoom() {
+		if p.stepsLeft--; p.joint && after.chosen >= d.units || !p.joint && !d.hasRoom() {
 			continue
 		}
 		after.from, after.chosen = i, after.chosen+1
@@ -63,16 +63,16 @@ func (p *Placement) place(t *model.Tree, nodes []*model.NodeInfo, r run, then ne
 
 // placeInDomain finds places for a part of the tree in a domain.
 func (p *Placement) placeInDomain(t *model.Tree, d *domain, then func() bool) bool {
-	outer := p.where
-	p.where = reason.DomainName(t.Topology(), d.value)
+	outer := p.domain
+	p.domain = reason.DomainName(t.Topology(), d.value)
 	found := p.placePart(t, d.nodes, func() bool {
-		inner := p.where
-		p.where = outer
+		inner := p.domain
+		p.domain = outer
 		done := then()
-		p.where = inner
+		p.domain = inner
 		return done
 	})
-	p.where = outer
+	p.domain = outer
 	return found
 }
 

@@ -74,7 +74,8 @@ type change struct {
 	watch.Event
 }
 
-// observe reports changes until a watch ends, because the server has forgotten its revision.
+// observe reports changes until a watch ends. The caller lists again: a watch ends when the server
+// no longer has the revision from which it would continue.
 func observe(ctx context.Context, listings []listing, now func() time.Time, observer Observer) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -30,8 +30,8 @@ func (i *identities) add(old, now types.UID) {
 	i.now[old] = now
 }
 
-// of returns the present UID of an object; ok is false if it was not written.
-func (i *identities) of(old types.UID) (now types.UID, ok bool) {
+// uid returns the present UID of an object; ok is false if it was not written.
+func (i *identities) uid(old types.UID) (now types.UID, ok bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	now, ok = i.now[old]
@@ -47,7 +47,7 @@ func (i *identities) prepare(object client.Object) {
 	object.SetSelfLink("")
 	var owners []metav1.OwnerReference
 	for _, owner := range object.GetOwnerReferences() {
-		if uid, ok := i.of(owner.UID); ok {
+		if uid, ok := i.uid(owner.UID); ok {
 			owner.UID = uid
 			owners = append(owners, owner)
 		}
@@ -55,7 +55,7 @@ func (i *identities) prepare(object client.Object) {
 	object.SetOwnerReferences(owners)
 	labels := object.GetLabels()
 	for _, key := range jobLabels {
-		if uid, ok := i.of(types.UID(labels[key])); ok {
+		if uid, ok := i.uid(types.UID(labels[key])); ok {
 			labels[key] = string(uid)
 		}
 	}
@@ -64,8 +64,8 @@ func (i *identities) prepare(object client.Object) {
 // jobLabels are labels of pods with the UID of their Job.
 var jobLabels = []string{batchv1.ControllerUidLabel, "controller-uid"}
 
-// without returns a copy of labels without those that the server generates for Jobs.
-func without(labels map[string]string, keys ...string) map[string]string {
+// withoutLabels returns a copy of labels without those that the server generates for Jobs.
+func withoutLabels(labels map[string]string, keys ...string) map[string]string {
 	out := map[string]string{}
 	for key, value := range labels {
 		if !slices.Contains(keys, key) {

@@ -141,8 +141,8 @@ func withoutGenerated(jobs []*batch.Job) []*batch.Job {
 		out[i] = job.DeepCopy()
 		if job.Spec.ManualSelector == nil || !*job.Spec.ManualSelector {
 			out[i].Spec.Selector = nil
-			out[i].Labels = without(job.Labels, generated...)
-			out[i].Spec.Template.Labels = without(job.Spec.Template.Labels, generated...)
+			out[i].Labels = withoutLabels(job.Labels, generated...)
+			out[i].Spec.Template.Labels = withoutLabels(job.Spec.Template.Labels, generated...)
 		}
 	}
 	return out
@@ -202,7 +202,7 @@ func (w *writer) consumers(
 ) []resourcev1.ResourceClaimConsumerReference {
 	var out []resourcev1.ResourceClaimConsumerReference
 	for _, ref := range list {
-		if uid, ok := w.ids.of(ref.UID); ok {
+		if uid, ok := w.ids.uid(ref.UID); ok {
 			ref.UID = uid
 			out = append(out, ref)
 		}

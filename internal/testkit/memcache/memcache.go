@@ -20,7 +20,7 @@ type Cache[T metav1.Object] struct {
 
 type index[T metav1.Object] struct {
 	keys  func(T) []string
-	found map[string]map[string]bool // names of objects, by key
+	names map[string]map[string]bool // names of objects, by key
 }
 
 // New is an empty Cache.
@@ -88,7 +88,7 @@ func (c *Cache[T]) AddIndex(name string, keys func(T) []string) error {
 	if c.indexes[name] != nil {
 		return nil
 	}
-	c.indexes[name] = &index[T]{keys: keys, found: map[string]map[string]bool{}}
+	c.indexes[name] = &index[T]{keys: keys, names: map[string]map[string]bool{}}
 	for k, object := range c.objects {
 		c.indexes[name].add(k, object)
 	}
@@ -98,7 +98,7 @@ func (c *Cache[T]) AddIndex(name string, keys func(T) []string) error {
 // ByIndex returns the objects that an index has under key, sorted by namespace and name.
 func (c *Cache[T]) ByIndex(name, key string) []T {
 	var list []T
-	for _, k := range slices.Sorted(maps.Keys(c.indexes[name].found[key])) {
+	for _, k := range slices.Sorted(maps.Keys(c.indexes[name].names[key])) {
 		list = append(list, c.objects[k])
 	}
 	return list
@@ -106,15 +106,15 @@ func (c *Cache[T]) ByIndex(name, key string) []T {
 
 func (in *index[T]) add(k string, object T) {
 	for _, key := range in.keys(object) {
-		if in.found[key] == nil {
-			in.found[key] = map[string]bool{}
+		if in.names[key] == nil {
+			in.names[key] = map[string]bool{}
 		}
-		in.found[key][k] = true
+		in.names[key][k] = true
 	}
 }
 
 func (in *index[T]) drop(k string, object T) {
 	for _, key := range in.keys(object) {
-		delete(in.found[key], k)
+		delete(in.names[key], k)
 	}
 }

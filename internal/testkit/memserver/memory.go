@@ -187,14 +187,14 @@ var _ storage.Interface = &store{}
 // Versioner implements storage.Interface.
 func (s *store) Versioner() storage.Versioner { return storage.APIObjectVersioner{} }
 
-// out returns a copy of a stored object for a caller.
-func (s *store) out(object runtime.Object, revision uint64) (runtime.Object, error) {
+// copyOut returns a copy of a stored object for a caller.
+func (s *store) copyOut(object runtime.Object, revision uint64) (runtime.Object, error) {
 	object = object.DeepCopyObject()
 	return object, s.Versioner().UpdateObject(object, revision)
 }
 
-// in returns a copy of a caller's object for the store.
-func (s *store) in(object runtime.Object) (runtime.Object, error) {
+// copyIn returns a copy of a caller's object for the store.
+func (s *store) copyIn(object runtime.Object) (runtime.Object, error) {
 	object = object.DeepCopyObject()
 	return object, s.Versioner().PrepareObjectForStorage(object)
 }

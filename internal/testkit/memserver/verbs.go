@@ -12,7 +12,7 @@ import (
 
 // give copies a stored object into the object of a caller.
 func (s *store) give(r record, into runtime.Object) error {
-	object, err := s.out(r.object, r.revision)
+	object, err := s.copyOut(r.object, r.revision)
 	if err == nil && into != nil {
 		reflect.ValueOf(into).Elem().Set(reflect.ValueOf(object).Elem())
 	}
@@ -21,7 +21,7 @@ func (s *store) give(r record, into runtime.Object) error {
 
 // Create implements storage.Interface.
 func (s *store) Create(_ context.Context, key string, object, out runtime.Object, _ uint64) error {
-	object, err := s.in(object)
+	object, err := s.copyIn(object)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (s *store) GetList(_ context.Context, key string, opts storage.ListOptions,
 	into := reflect.ValueOf(items).Elem()
 	into.Set(reflect.MakeSlice(into.Type(), 0, len(records)))
 	for _, r := range records {
-		object, err := s.out(r.object, r.revision)
+		object, err := s.copyOut(r.object, r.revision)
 		if err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (s *store) tryUpdate(
 	if err != nil {
 		return err
 	}
-	if wanted, err = s.in(wanted); err != nil {
+	if wanted, err = s.copyIn(wanted); err != nil {
 		return err
 	}
 	if err := s.memory.update(); err != nil {
@@ -135,7 +135,7 @@ func (s *store) Delete(
 		if !ok {
 			return storage.NewKeyNotFoundError(key, 0)
 		}
-		current, err := s.out(old.object, old.revision)
+		current, err := s.copyOut(old.object, old.revision)
 		if err != nil {
 			return err
 		}

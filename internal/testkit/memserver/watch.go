@@ -23,9 +23,9 @@ type watcher struct {
 	out       chan watch.Event
 	stop      func()
 
-	mu    sync.Mutex
-	heard []watch.Event
-	more  chan struct{} // has capacity 1
+	mu      sync.Mutex
+	pending []watch.Event
+	wakeup  chan struct{} // has capacity 1
 }
 
 // Watch implements storage.Interface.
@@ -37,7 +37,7 @@ func (s *store) Watch(ctx context.Context, key string, opts storage.ListOptions)
 	ctx, cancel := context.WithCancel(ctx)
 	w := &watcher{
 		store: s, key: key, exact: !opts.Recursive, predicate: opts.Predicate,
-		out: make(chan watch.Event), stop: cancel, more: make(chan struct{}, 1),
+		out: make(chan watch.Event), stop: cancel, wakeup: make(chan struct{}, 1),
 	}
 	m := s.memory
 	m.mu.Lock()
@@ -74,8 +74,8 @@ func (w *watcher) hear(c Change) {
 
 // tell adds the event that a change is to an observer of the objects that match the predicate.
 func (w *watcher) tell(c Change) {
-	before, had := w.seen(c.Before, c.revision)
-	after, has := w.seen(c.After, c.revision)
+	before, had := w.visible(c.Before, c.revision)
+	after, has := w.visible(c.After, c.revision)
 	switch {
 	case had && has:
 		w.add(watch.Event{Type: watch.Modified, Object: after})
@@ -86,11 +86,11 @@ func (w *watcher) tell(c Change) {
 	}
 }
 
-func (w *watcher) seen(object runtime.Object, revision uint64) (runtime.Object, bool) {
+func (w *watcher) visible(object runtime.Object, revision uint64) (runtime.Object, bool) {
 	if object == nil {
 		return nil, false
 	}
-	object, err := w.store.out(object, revision)
+	object, err := w.store.copyOut(object, revision)
 	if err != nil {
 		return nil, false
 	}
@@ -112,10 +112,10 @@ func (w *watcher) bookmark(revision uint64) {
 
 func (w *watcher) add(e watch.Event) {
 	w.mu.Lock()
-	w.heard = append(w.heard, e)
+	w.pending = append(w.pending, e)
 	w.mu.Unlock()
 	select {
-	case w.more <- struct{}{}:
+	case w.wakeup <- struct{}{}:
 	default:
 	}
 }
@@ -123,8 +123,8 @@ func (w *watcher) add(e watch.Event) {
 func (w *watcher) take() []watch.Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	events := w.heard
-	w.heard = nil
+	events := w.pending
+	w.pending = nil
 	return events
 }
 
@@ -139,7 +139,7 @@ func (w *watcher) run(ctx context.Context) {
 			}
 		}
 		select {
-		case <-w.more:
+		case <-w.wakeup:
 		case <-ctx.Done():
 			return
 		}

@@ -51,7 +51,7 @@ func (s *Scenario) preempt(l *line.Line) (string, error) {
 		}
 		return "no need: " + printPlan(plan), nil
 	}
-	made := s.placer.Preempt(unit, reasons, preempt.Input{Now: time.Unix(1_000_000+int64(s.made)+after, 0)})
+	made := s.placer.Preempt(unit, reasons, preempt.Input{Now: time.Unix(1_000_000+int64(s.created)+after, 0)})
 	if after := s.state.Dump(); before != after {
 		return "", fmt.Errorf("the trial has left traces:\n%s\nwas:\n%s", after, before)
 	}

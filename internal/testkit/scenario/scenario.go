@@ -31,7 +31,7 @@ type Scenario struct {
 	steps  int
 	on     features.Set
 
-	made      int // number of created objects, for UIDs and creation times
+	created   int // number of created objects, for UIDs and creation times
 	templates map[string]*resource.ResourceClaimSpec
 	claims    map[model.Key]*resource.ResourceClaim // as in the API
 	slices    map[string]*resourcev1.ResourceSlice
@@ -244,11 +244,11 @@ func (s *Scenario) meta(kind, name string) metav1.ObjectMeta {
 	id := kind + "/" + name
 	uid, ok := s.uids[id]
 	if !ok {
-		s.made++
-		uid = types.UID(fmt.Sprintf("%s-%d", id, s.made))
+		s.created++
+		uid = types.UID(fmt.Sprintf("%s-%d", id, s.created))
 		s.uids[id] = uid
 	}
-	created := metav1.NewTime(time.Unix(int64(1_000_000+s.made), 0))
+	created := metav1.NewTime(time.Unix(int64(1_000_000+s.created), 0))
 	k := key(name)
 	return metav1.ObjectMeta{Namespace: k.Namespace, Name: k.Name, UID: uid, CreationTimestamp: created}
 }

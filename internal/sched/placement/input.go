@@ -5,9 +5,9 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// given is the input of a placement: the unit, its pods by class, and the claims that they share.
+// input is the input of a placement: the unit, its pods by class, and the claims that they share.
 // Only the topology pins of pod classes change during a search.
-type given struct {
+type input struct {
 	scope
 	members []*podCandidate // the pods that can be tried
 	classes []*podClass
@@ -24,7 +24,7 @@ type sharedClaims struct {
 
 // greedyCost returns what it costs in steps to place everything at the first try. It is not taken
 // from the budget.
-func (g *given) greedyCost() int {
+func (g *input) greedyCost() int {
 	steps := len(g.members)
 	for _, c := range g.classes {
 		most := 0
