@@ -87,7 +87,7 @@ func (e *Explainer) isBelow(group, tree model.Key) bool {
 
 // trees returns the CompositePodGroups of a namespace, or nil if the feature is off.
 func (e *Explainer) trees(namespace string) claims.Trees {
-	if len(e.composites) == 0 && !e.on.On(features.CompositePodGroup) {
+	if len(e.composites) == 0 && !e.features.On(features.CompositePodGroup) {
 		return nil
 	}
 	return func(name string) (*v1alpha3.CompositePodGroup, bool) {

@@ -165,21 +165,17 @@ func (s *simulation) generateName(object client.Object) string {
 func (s *simulation) put(object client.Object) {
 	switch o := object.(type) {
 	case *core.Pod:
-		if len(o.Spec.ResourceClaims) > 0 && o.Spec.NodeName == "" {
-			s.lacking[claimOwner{kind: podOwner, namespace: o.Namespace, name: o.Name}] = true
+		if o.Spec.NodeName == "" {
+			s.expectClaims(podOwner, o, len(o.Spec.ResourceClaims))
 		}
 		s.world.Pods.Put(o)
 		s.owners.addController(o)
 		return
 	case *scheduling.PodGroup:
-		if len(o.Spec.ResourceClaims) > 0 {
-			s.lacking[claimOwner{kind: groupOwner, namespace: o.Namespace, name: o.Name}] = true
-		}
+		s.expectClaims(groupOwner, o, len(o.Spec.ResourceClaims))
 		s.owners.addController(o)
 	case *v1alpha3.CompositePodGroup:
-		if len(o.Spec.ResourceClaims) > 0 {
-			s.lacking[claimOwner{kind: treeOwner, namespace: o.Namespace, name: o.Name}] = true
-		}
+		s.expectClaims(treeOwner, o, len(o.Spec.ResourceClaims))
 	case *corev1.Node:
 		s.addDaemonSets()
 	case *corev1.ResourceQuota:
@@ -199,6 +195,13 @@ func (s *simulation) put(object client.Object) {
 		s.owners.addController(o)
 	}
 	s.world.Put(object)
+}
+
+// expectClaims has claims made for an object with entries for them.
+func (s *simulation) expectClaims(kind ownerKind, object client.Object, entries int) {
+	if entries > 0 {
+		s.lacking[claimOwner{kind: kind, namespace: object.GetNamespace(), name: object.GetName()}] = true
+	}
 }
 
 // addDaemonSets has the controller look at all nodes again.

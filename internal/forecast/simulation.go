@@ -103,21 +103,15 @@ func (s *simulation) begin() {
 		case pod.DeletionTimestamp != nil && !s.isUnresponsive(pod.Spec.NodeName):
 			s.terminating = append(s.terminating, model.KeyOf(pod))
 		case pod.Spec.NodeName == "" && !pod.Finished():
-			if len(pod.Spec.ResourceClaims) > 0 {
-				s.lacking[claimOwner{kind: podOwner, namespace: pod.Namespace, name: pod.Name}] = true
-			}
+			s.expectClaims(podOwner, pod, len(pod.Spec.ResourceClaims))
 			s.enqueue(unitOf(pod))
 		}
 	}
 	for _, tree := range s.world.Composites.List() {
-		if len(tree.Spec.ResourceClaims) > 0 {
-			s.lacking[claimOwner{kind: treeOwner, namespace: tree.Namespace, name: tree.Name}] = true
-		}
+		s.expectClaims(treeOwner, tree, len(tree.Spec.ResourceClaims))
 	}
 	for _, group := range s.world.PodGroups.List() {
-		if len(group.Spec.ResourceClaims) > 0 {
-			s.lacking[claimOwner{kind: groupOwner, namespace: group.Namespace, name: group.Name}] = true
-		}
+		s.expectClaims(groupOwner, group, len(group.Spec.ResourceClaims))
 	}
 }
 

@@ -79,7 +79,7 @@ func (c *Controller) onGroup(before, after *scheduling.PodGroup) {
 // onTree handles a change in the cache of CompositePodGroups.
 func (c *Controller) onTree(before, after *v1alpha3.CompositePodGroup) {
 	if before != nil && (after == nil || after.UID != before.UID) {
-		c.gone(keyOf(Tree, before), before.UID)
+		c.forget(keyOf(Tree, before), before.UID)
 		c.release(before.UID)
 		before = nil
 	}
@@ -89,7 +89,7 @@ func (c *Controller) onTree(before, after *v1alpha3.CompositePodGroup) {
 	}
 	if len(after.Spec.ResourceClaims) > 0 {
 		if before == nil {
-			c.waitSince.of(keyOf(Tree, after))
+			c.waitSince.start(keyOf(Tree, after))
 		}
 		c.queue.Add(keyOf(Tree, after))
 	}
@@ -183,7 +183,8 @@ func (c *Controller) onClaim(before, after *resource.ResourceClaim) {
 	c.foreignSince.record(after)
 	c.queue.Add(keyOf(Claim, after))
 	if after.Status.Allocation != nil {
-		c.wakeUsers(after, func(pod *core.Pod) bool { return claims.NeedsReservation(pod, claims.SeenClaim(c.features, after)) })
+		seen := claims.SeenClaim(c.features, after)
+		c.wakeUsers(after, func(pod *core.Pod) bool { return claims.NeedsReservation(pod, seen) })
 	}
 }
 

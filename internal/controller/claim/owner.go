@@ -138,7 +138,7 @@ func (c *Controller) reconcileTree(ctx context.Context, key Key) error {
 	}
 	tree, ok := c.cache.Trees.Get(key.Namespace, key.Name)
 	if !ok || tree.DeletionTimestamp != nil ||
-		!c.on.On(features.WorkloadClaims) || !c.on.On(features.ReservedForWorkloads) {
+		!c.features.On(features.WorkloadClaims) || !c.features.On(features.ReservedForWorkloads) {
 		c.waitSince.drop(key)
 		return nil
 	}

@@ -20,7 +20,8 @@ func NewCopy(meta *metav1.ObjectMeta) *Copy {
 	c := &Copy{ObjectMeta: metav1.ObjectMeta{
 		Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
 		DeletionTimestamp: meta.DeletionTimestamp,
-		Labels:            withKeys(meta.Labels, Label), Annotations: withKeys(meta.Annotations, UIDAnnotation, HashAnnotation),
+		Labels:            withKeys(meta.Labels, Label),
+		Annotations:       withKeys(meta.Annotations, UIDAnnotation, HashAnnotation),
 	}}
 	if owner := metav1.GetControllerOfNoCopy(meta); owner != nil {
 		c.OwnerReferences = []metav1.OwnerReference{*owner}
