@@ -40,6 +40,10 @@ collections: ## create and delete 50,000 pods that have no place, and their clai
 peer: ## run the product beside Kubernetes 1.37 itself (test/peer/cluster; builds it, some minutes)
 	cd test/peer/cluster && go vet ./... && go test -timeout 30m . ./controllers ./judge
 
+.PHONY: peer-bench
+peer-bench: ## measure allot and Kubernetes 1.37 in turns, with the workloads of scheduler_perf (test/peer/cluster/bench)
+	cd test/peer/cluster && go run ./bench -runs 3
+
 .PHONY: judge
 judge: ## compare validation, defaults and tables with Kubernetes 1.37 by 50,000 objects of each kind (about 12 minutes)
 	cd test/peer/cluster && go test -timeout 2h ./judge -run 'TestJudge$$|TestFields' -mutations 50000

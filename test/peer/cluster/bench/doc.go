@@ -5,7 +5,7 @@
 //	go run ./bench [-workload NAME,…] [-runs 3] [-side allot,kubernetes] [-scale 1] [-timeout 5m]
 //	go run ./bench -list
 //
-// For each measurement a control plane is started anew, the sides in turns: `allot up --nodes 0` as
+// For each measurement a new control plane is started, the sides in turns: `allot up --nodes 0` as
 // one process, or etcd, kube-apiserver, kube-controller-manager and kube-scheduler as four. Both sync
 // to disk. This command creates everything else on both sides in the same way, through HTTPS as
 // protobuf, by 30 workers: nodes, slices, groups, and the pods that are measured. No node runs pods.
