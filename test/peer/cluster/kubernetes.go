@@ -143,6 +143,9 @@ func (k *Kubernetes) startServer(ctx context.Context, binary string) error {
 		"--authorization-mode=Node,RBAC",
 	}
 	args = append(args, k.features()...)
+	if k.opts.Measured {
+		args = append(args, measuredAdmission)
+	}
 	if versions := k.versions(); len(versions) > 0 {
 		args = append(args, "--runtime-config="+strings.Join(versions, "=true,")+"=true")
 	}

@@ -109,5 +109,11 @@ func measureOn(ctx context.Context, s side, w *workload, limit time.Duration) (m
 	if err != nil {
 		return m, err
 	}
-	return run.measure(ctx, limit)
+	m, err = run.measure(ctx, limit)
+	if m.bound < m.pods {
+		for _, p := range control.processes {
+			log.Println(p.Tail())
+		}
+	}
+	return m, err
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -80,9 +81,9 @@ func readyConfig(ctx context.Context, kubeconfig string) (*rest.Config, error) {
 }
 
 func ready(ctx context.Context, config *rest.Config) error {
-	client, err := rest.UnversionedRESTClientFor(withCodec(config))
+	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return err
 	}
-	return client.Get().AbsPath("/readyz").Do(ctx).Error()
+	return client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
 }
