@@ -131,7 +131,11 @@ func (c *podCheck) all(ctx context.Context) error {
 			refusedKeys = append(refusedKeys, c.keys[i])
 		}
 	}
-	return c.recheck(ctx, refusedKeys)
+	if c.recheck(ctx, refusedKeys) == nil {
+		return nil
+	}
+	// The cache may not show yet why others cannot be bound, and the error must have them all.
+	return c.recheck(ctx, c.keys)
 }
 
 // recheck reads some pods from the storage, and checks them.
