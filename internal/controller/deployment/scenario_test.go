@@ -30,7 +30,7 @@ import (
 //	set image=v1 app=x               its labels
 //	set image=v1 phase=Running|none  it has such a pod, or no pod
 //	orphan image=v0 size=2 [app=web] a set without owner
-//	take image=v2                    puts somebody else's set at the name for the template
+//	take image=v2                    puts a set of another owner at the name for the template
 //	roll                             all pods become available
 func TestScenarios(t *testing.T) {
 	controllertest.Walk(t, "testdata", func() *controllertest.Scenario { return newWorld().Scenario })

@@ -42,8 +42,7 @@ type Patcher[T any] interface {
 	Patch(ctx context.Context, obj T, strategicMerge []byte) error
 }
 
-// Deleter deletes objects with a UID precondition, so that a
-// recreated object is not deleted.
+// Deleter deletes objects with a UID precondition, so that a recreated object is not deleted.
 type Deleter[T any] interface {
 	Delete(ctx context.Context, obj T) error
 }

@@ -41,7 +41,7 @@ const mixShare = 2
 func (s *search) searchDeep(target int) bool {
 	budget := &s.budget.Budget
 	limited := alloc.Budget{Limit: (budget.Limit - budget.Spent) / mixShare}
-	if m := newMixer(s.active, &limited); m != nil && !s.input.state.Devices.HasDraws() {
+	if m := newMixer(s.active, &limited); m != nil {
 		outcome := m.find(target)
 		budget.Spent += limited.Spent
 		switch outcome {

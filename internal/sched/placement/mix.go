@@ -54,6 +54,9 @@ func newMixer(classes []*podClass, budget *alloc.Budget) *mixer {
 	if len(classes) < 2 {
 		return nil // counting the copies on each node is exact
 	}
+	if classes[0].scope.state.Devices.HasDraws() {
+		return nil // hasResources does not count what devices take of a node
+	}
 	m := &mixer{
 		classes: classes, budget: budget,
 		problems: map[string]*alloc.Problem{}, fitting: map[string]bool{}, deadEnds: map[string]bool{},

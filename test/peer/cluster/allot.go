@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -64,7 +65,7 @@ func (k *Kubernetes) StartAllot(
 	}
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
-	if err := until(ctx, p, func() error { return responds(ctx, "http://"+address+"/readyz?verbose") }); err != nil {
+	if err := until(ctx, p, func() error { return responds(ctx, http.DefaultClient, "http://"+address+"/readyz?verbose") }); err != nil {
 		return nil, errors.Join(err, p.Kill())
 	}
 	return p, nil

@@ -6,9 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 )
 
 // StartBeside starts allot's API server on the etcd of a Kubernetes control plane, and returns a
@@ -31,22 +29,10 @@ func (k *Kubernetes) StartBeside(ctx context.Context) (*Process, *rest.Config, e
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, startPatience)
-	defer cancel()
-	var cfg *rest.Config
-	err = until(ctx, p, func() (err error) {
-		if cfg, err = clientcmd.BuildConfigFromFlags("", kubeconfig); err != nil {
-			return err
-		}
-		cfg.QPS = -1
-		client, err := discovery.NewDiscoveryClientForConfig(cfg)
-		if err != nil {
-			return err
-		}
-		return client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
-	})
+	cfg, err := AwaitReady(ctx, p, kubeconfig)
 	if err != nil {
 		return nil, nil, errors.Join(err, p.Kill())
 	}
+	cfg.QPS = -1
 	return p, cfg, nil
 }

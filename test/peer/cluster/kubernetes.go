@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -156,7 +155,7 @@ func (k *Kubernetes) startServer(ctx context.Context, binary string) error {
 	if k.Config, k.Kubeconfig, err = k.ClientFor(url, "admin", "system:masters"); err != nil {
 		return err
 	}
-	return k.waitReady(ctx)
+	return until(ctx, k.server, func() error { return isReady(ctx, k.Config) })
 }
 
 func (k *Kubernetes) features() []string {
@@ -227,29 +226,6 @@ func (k *Kubernetes) ClientFor(url, user string, groups ...string) (*rest.Config
 	}
 	client.QPS = -1
 	return client, path, nil
-}
-
-func (k *Kubernetes) waitReady(ctx context.Context) error {
-	transport, err := rest.TransportFor(k.Config)
-	if err != nil {
-		return err
-	}
-	client := &http.Client{Transport: transport}
-	return until(ctx, k.server, func() error {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, k.Config.Host+"/readyz", nil)
-		if err != nil {
-			return err
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
-			return errors.New(resp.Status)
-		}
-		return nil
-	})
 }
 
 // Stop stops the processes, then etcd. It may be called for a control plane that did not start

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -44,7 +43,7 @@ func (k *Kubernetes) startEtcdProcess(ctx context.Context, binary, dir string) e
 	); err != nil {
 		return err
 	}
-	return until(ctx, k.etcd, func() error { return responds(ctx, k.etcdURL+"/health") })
+	return until(ctx, k.etcd, func() error { return responds(ctx, http.DefaultClient, k.etcdURL+"/health") })
 }
 
 // startScheduler starts kube-scheduler. It has no leader election, as it is alone.
@@ -82,31 +81,4 @@ func (k *Kubernetes) Processes() []*Process {
 		}
 	}
 	return started
-}
-
-// responds returns an error if a URL does not respond with 200.
-func responds(ctx context.Context, url string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", url, resp.Status)
-	}
-	return nil
-}
-
-// accepts returns an error if nothing listens on a port.
-func accepts(ctx context.Context, port int) error {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
-	if err != nil {
-		return err
-	}
-	return conn.Close()
 }

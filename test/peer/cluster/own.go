@@ -7,9 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 )
 
 // Own is allot's API server and controller manager, as separate processes.
@@ -43,7 +40,7 @@ func StartOwn(ctx context.Context, dir string) (_ *Own, err error) {
 		return nil, err
 	}
 	o.parts = append(o.parts, server)
-	if err := until(ctx, server, func() error { return readyByKubeconfig(ctx, o.Kubeconfig) }); err != nil {
+	if _, err := AwaitReady(ctx, server, o.Kubeconfig); err != nil {
 		return nil, err
 	}
 	port, err := freePort(ctx)
@@ -57,31 +54,7 @@ func StartOwn(ctx context.Context, dir string) (_ *Own, err error) {
 		return nil, err
 	}
 	o.parts = append(o.parts, manager)
-	return o, until(ctx, manager, func() error { return responds(ctx, "http://"+health+"/readyz?verbose") })
-}
-
-func readyByKubeconfig(ctx context.Context, path string) error {
-	cfg, err := clientcmd.BuildConfigFromFlags("", path)
-	if err != nil {
-		return err
-	}
-	transport, err := rest.TransportFor(cfg)
-	if err != nil {
-		return err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, cfg.Host+"/readyz", nil)
-	if err != nil {
-		return err
-	}
-	resp, err := (&http.Client{Transport: transport}).Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return errors.New(resp.Status)
-	}
-	return nil
+	return o, until(ctx, manager, func() error { return responds(ctx, http.DefaultClient, "http://"+health+"/readyz?verbose") })
 }
 
 // Stop stops the processes, the last one first.

@@ -104,8 +104,8 @@ func (p *Process) MostMemory() int64 {
 	return 0
 }
 
-// clockTick is the unit of times in /proc: a hundredth of a second on every architecture of Go.
-const clockTick = 10 * time.Millisecond
+// ClockTick is the unit of times in /proc: a hundredth of a second on every architecture of Go.
+const ClockTick = 10 * time.Millisecond
 
 // CPU returns the CPU time that the process has used, in user and kernel mode.
 func (p *Process) CPU() (time.Duration, error) {
@@ -122,7 +122,7 @@ func (p *Process) CPU() (time.Duration, error) {
 	}
 	user, err1 := strconv.ParseInt(fields[11], 10, 64)
 	system, err2 := strconv.ParseInt(fields[12], 10, 64)
-	return time.Duration(user+system) * clockTick, errors.Join(err1, err2)
+	return time.Duration(user+system) * ClockTick, errors.Join(err1, err2)
 }
 
 // ResetPeak makes MostMemory begin again with the memory that the process uses now.

@@ -121,7 +121,7 @@ func machineCPU() (time.Duration, error) {
 		}
 		ticks += n
 	}
-	return time.Duration(ticks) * 10 * time.Millisecond, nil
+	return time.Duration(ticks) * cluster.ClockTick, nil
 }
 
 // ownCPU returns the CPU time that this command has used.
