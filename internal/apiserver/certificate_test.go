@@ -8,8 +8,10 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"slices"
+	"strings"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -30,7 +32,8 @@ func impersonating(t *testing.T, user string, groups ...string) *kubernetes.Clie
 	return clientset(t, cfg)
 }
 
-// allowTo binds a user to a role with rules.
+// allowTo binds a user to a role with rules, and waits until the server's authorizer, which learns of
+// roles and bindings by a watch, lets the user do the first thing of each rule.
 func allowTo(t *testing.T, user string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
 	client := clientset(t, shared.Loopback()).RbacV1()
@@ -47,6 +50,34 @@ func allowTo(t *testing.T, user string, rules ...rbacv1.PolicyRule) {
 	if _, err := client.ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	for _, r := range rules {
+		awaitRight(t, user, firstOf(r))
+	}
+}
+
+// firstOf returns what a rule allows with its first verb, group, resource and name.
+func firstOf(r rbacv1.PolicyRule) authorizationv1.ResourceAttributes {
+	resource, subresource, _ := strings.Cut(r.Resources[0], "/")
+	a := authorizationv1.ResourceAttributes{
+		Verb: r.Verbs[0], Group: r.APIGroups[0], Resource: resource, Subresource: subresource,
+	}
+	if len(r.ResourceNames) > 0 {
+		a.Name = r.ResourceNames[0]
+	}
+	return a
+}
+
+// awaitRight waits until the server's authorizer allows something to a user.
+func awaitRight(t *testing.T, user string, right authorizationv1.ResourceAttributes) {
+	t.Helper()
+	reviews := clientset(t, shared.Loopback()).AuthorizationV1().SubjectAccessReviews()
+	review := &authorizationv1.SubjectAccessReview{
+		Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &right},
+	}
+	eventually(t, "the role counts", func() bool {
+		answer, err := reviews.Create(t.Context(), review, metav1.CreateOptions{})
+		return err == nil && answer.Status.Allowed
+	})
 }
 
 func rule(verbs, resource string, names ...string) rbacv1.PolicyRule {
