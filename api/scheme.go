@@ -29,7 +29,7 @@ import (
 	autoscaling "github.com/allot-dev/allot/api/autoscaling/v1"
 	batch "github.com/allot-dev/allot/api/batch/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
-	placement "github.com/allot-dev/allot/api/placement/v1alpha1"
+	placement "github.com/allot-dev/allot/api/placement/v1alpha2"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
 	resourcev1beta1 "github.com/allot-dev/allot/api/resource/v1beta1"

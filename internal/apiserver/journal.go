@@ -80,7 +80,11 @@ func changedObjects(resp *clientv3.TxnResponse, objects []string, versions map[s
 	}
 	var changed []string
 	for i, object := range objects {
-		if kvs := found(i + 1); len(kvs) == 0 || kvs[0].ModRevision != versions[object] {
+		var version int64 // 0 if the object does not exist
+		if kvs := found(i + 1); len(kvs) > 0 {
+			version = kvs[0].ModRevision
+		}
+		if version != versions[object] {
 			changed = append(changed, object)
 		}
 	}

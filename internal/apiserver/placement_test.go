@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	placement "github.com/allot-dev/allot/api/placement/v1alpha1"
+	placement "github.com/allot-dev/allot/api/placement/v1alpha2"
 	"github.com/allot-dev/allot/internal/apiserver"
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/etcd"

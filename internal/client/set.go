@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -17,7 +18,7 @@ import (
 
 	"github.com/allot-dev/allot/api"
 	allotv1alpha1 "github.com/allot-dev/allot/api/allot/v1alpha1"
-	placement "github.com/allot-dev/allot/api/placement/v1alpha1"
+	placement "github.com/allot-dev/allot/api/placement/v1alpha2"
 )
 
 // Object is a pointer to an API object.
@@ -133,14 +134,13 @@ func (s *Set) ServesPlacements(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// Place binds all pods of a Placement or none. The result has its status, and not its spec.
+// Place creates the claims and binds the pods of a Placement, all or none. The result has its status,
+// and not its spec.
 func (s *Set) Place(ctx context.Context, request *placement.Placement) (*placement.Placement, error) {
 	result := &placement.Placement{}
-	err := s.servers[placement.SchemeGroupVersion].Post().Namespace(request.Namespace).Resource(
-		"placements",
-	).Body(request).Do(
-		ctx,
-	).Into(result)
+	manager, _, _ := strings.Cut(s.config.UserAgent, "/") // as servers take it from other requests
+	err := s.servers[placement.SchemeGroupVersion].Post().Namespace(request.Namespace).Resource("placements").
+		Param("fieldManager", manager).Body(request).Do(ctx).Into(result)
 	return result, err
 }
 

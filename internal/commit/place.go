@@ -13,7 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	placement "github.com/allot-dev/allot/api/placement/v1alpha1"
+	placement "github.com/allot-dev/allot/api/placement/v1alpha2"
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/plan"

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	placement "github.com/allot-dev/allot/api/placement/v1alpha1"
+	placement "github.com/allot-dev/allot/api/placement/v1alpha2"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/plan"
 )

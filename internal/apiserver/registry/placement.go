@@ -10,22 +10,30 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/util/dryrun"
 
-	placement "github.com/allot-dev/allot/api/placement/v1alpha1"
+	placement "github.com/allot-dev/allot/api/placement/v1alpha2"
+	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
-// placements serves POST placements, which binds all pods of a plan or none (R50, docs/adr/0009).
+// placements serves POST placements, which creates the claims of a plan and binds its pods, all or
+// none (R50, docs/adr/0009).
 //
-// Each pod is checked as by a request of its own to pods/NAME/binding. If all can be bound, the
-// plan is recorded in the journal, on the condition that no pod has changed since it was checked.
-// From then on it is carried out, whatever happens to the request or the server: by the request, or
-// by [placements.resume] when the server starts again.
+// Each pod is checked as by a request of its own to pods/NAME/binding, and each claim as by requests
+// that create it and write its status. If all can be written, the plan is recorded in the journal,
+// on the condition that no pod has changed since it was checked, and that no claim exists. From then
+// on it is carried out, whatever happens to the request or the server: by the request, or by
+// [placements.resume] when the server starts again.
+//
+// A plan for one pod needs no record: a pod is bound or not, and its claims come first.
 type placements struct {
 	pods      *genericregistry.Store
+	claims    *placementClaims
+	alone     func() bool
 	access    Access
 	journal   Journal
 	scheme    *runtime.Scheme
@@ -38,12 +46,30 @@ type placements struct {
 
 var _ rest.Creater = &placements{}
 
-func newPlacements(pods *genericregistry.Store, cfg Config) *placements {
+func newPlacements(pods *genericregistry.Store, claims *placementClaims, cfg Config) *placements {
 	running, stop := context.WithCancel(context.Background())
-	return &placements{
-		pods: pods, access: cfg.Access, journal: cfg.Journal, scheme: cfg.Scheme,
+	p := &placements{
+		pods: pods, claims: claims, alone: cfg.Alone, access: cfg.Access, journal: cfg.Journal, scheme: cfg.Scheme,
 		flights: newFlights(), running: running, stop: stop,
 	}
+	claims.store.BeginCreate = p.beginClaim
+	return p
+}
+
+// beginClaim makes a request that creates a claim wait for a placement that creates one with the
+// same name, and the other way round, so that nothing has the name of a claim that is recorded.
+func (p *placements) beginClaim(
+	ctx context.Context, obj runtime.Object, _ *metav1.CreateOptions,
+) (genericregistry.FinishFunc, error) {
+	claim, ok := obj.(*resource.ResourceClaim)
+	if !ok {
+		return nil, fmt.Errorf("unexpected type %T", obj)
+	}
+	end, err := p.flights.begin(ctx, []string{claimFlight(genericapirequest.NamespaceValue(ctx), claim.Name)})
+	if err != nil {
+		return nil, err
+	}
+	return func(context.Context, bool) { end() }, nil
 }
 
 // New implements rest.Storage.
@@ -79,53 +105,78 @@ func (p *placements) Create(
 			return nil, err
 		}
 	}
-	end, err := p.flights.begin(ctx, request)
+	if len(request.Spec.Claims) > 0 && !p.alone() {
+		return nil, apierrors.NewMethodNotSupported(placementResource, "create claims with")
+	}
+	end, err := p.flights.begin(ctx, flightsOf(request))
 	if err != nil {
 		return nil, err
 	}
 	defer end()
 	dry := dryrun.IsDryRun(options.DryRun)
-	entry, err := p.admit(ctx, request, options)
+	claims := &claimsCheck{placements: p, request: request, options: options}
+	entry, err := p.admit(ctx, claims, options)
 	if err != nil {
+		claims.end(nil)
 		return nil, err
 	}
-	unbound, err := p.place(ctx, request, entry, dry)
+	done, err := p.place(ctx, request, entry, dry)
+	claims.end(done.claims)
 	if err != nil {
 		return nil, err
 	}
 	return &placement.Placement{
 		ObjectMeta: metav1.ObjectMeta{Namespace: request.Namespace, Name: request.Name, CreationTimestamp: metav1.Now()},
-		Status:     placement.PlacementStatus{Unbound: unbound},
+		Status:     placement.PlacementStatus{Unbound: done.unbound},
 	}, nil
 }
 
 // place checks the pods, records the plan, and carries it out.
 func (p *placements) place(
 	ctx context.Context, request *placement.Placement, entry *placementEntry, dry bool,
-) ([]placement.UnboundPod, error) {
+) (placed, error) {
 	c, err := p.newPodCheck(ctx, request, entry)
 	if err != nil {
-		return nil, err
+		return placed{}, err
 	}
 	if err := c.all(ctx); err != nil {
-		return nil, err
+		return placed{}, err
 	}
 	for began := time.Now(); ; {
 		versions := c.unchanged()
-		if dry || len(versions) == 0 {
-			return nil, nil
+		switch {
+		case dry || len(versions) == 0:
+			return placed{}, nil
+		case len(entry.Pods) == 1:
+			return p.placeOne(request, entry)
+		}
+		for key := range c.absent {
+			versions[key] = 0
 		}
 		name, changed, err := p.record(entry, versions)
 		switch {
 		case err != nil:
-			return nil, err
+			return placed{}, err
 		case len(changed) == 0:
 			return p.carryOut(p.running, name, entry)
 		case time.Since(began) > placementPatience:
-			return nil, apierrors.NewConflict(placementResource, request.Name, errors.New("the pods change too often"))
+			return placed{}, apierrors.NewConflict(placementResource, request.Name, errors.New("the pods change too often"))
 		}
 		if err := c.recheck(ctx, changed); err != nil {
-			return nil, err
+			return placed{}, err
 		}
 	}
+}
+
+// placeOne creates the claims of a single pod and binds it, without a record: a server that is
+// killed in between leaves claims with devices for a pod that waits, as single requests would.
+func (p *placements) placeOne(request *placement.Placement, entry *placementEntry) (placed, error) {
+	claims, failures := p.claims.createAll(p.running, entry.Claims)
+	done := placed{claims: claims}
+	if errors.Join(failures...) != nil {
+		return done, refused(request, nil, failures)
+	}
+	var err error
+	done.unbound, err = p.bindAll(p.running, entry)
+	return done, err
 }

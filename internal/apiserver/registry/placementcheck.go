@@ -2,22 +2,21 @@ package registry
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+	apistorage "k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/util/dryrun"
 
 	core "github.com/allot-dev/allot/api/core/v1"
-	placement "github.com/allot-dev/allot/api/placement/v1alpha1"
+	placement "github.com/allot-dev/allot/api/placement/v1alpha2"
 )
 
 var (
@@ -26,10 +25,12 @@ var (
 )
 
 // admit checks for each pod what a request to pods/NAME/binding would be checked for: permission,
-// and admission, which may add labels to the Binding.
+// and admission, which may add labels to the Binding. The claims are checked likewise. The error has
+// a cause for each pod and claim that is refused.
 func (p *placements) admit(
-	ctx context.Context, request *placement.Placement, options *metav1.CreateOptions,
+	ctx context.Context, claims *claimsCheck, options *metav1.CreateOptions,
 ) (*placementEntry, error) {
+	request := claims.request
 	entry := &placementEntry{Namespace: request.Namespace, Pods: make([]placementBind, len(request.Spec.Pods))}
 	all := p.permits(ctx, request.Namespace, "")
 	refusals := make([]error, len(entry.Pods))
@@ -47,7 +48,9 @@ func (p *placements) admit(
 		refusals[i] = p.admitBinding(ctx, binding, options)
 		b.Labels, b.Annotations = binding.Labels, binding.Annotations
 	})
-	return entry, refused(request, refusals)
+	var refusedClaims []error
+	entry.Claims, refusedClaims = claims.all(ctx)
+	return entry, refused(request, refusals, refusedClaims)
 }
 
 // admissionWorkers is the number of pods that admission checks concurrently: it may call webhooks.
@@ -100,6 +103,7 @@ type podCheck struct {
 	versions []int64        // versions of pods that are not on their nodes yet; 0 for those that are
 	keys     []string       // keys in the storage
 	indices  map[string]int // indices of the pods, by key
+	absent   map[string]int // indices of the claims that must not exist, by key
 }
 
 func (p *placements) newPodCheck(
@@ -117,7 +121,9 @@ func (p *placements) newPodCheck(
 		}
 		c.keys[i], c.indices[key] = key, i
 	}
-	return c, nil
+	var err error
+	c.absent, err = p.claims.absent(ctx, entry.Claims)
+	return c, err
 }
 
 // all checks all pods. The cache of the server is sufficient, because the journal compares the
@@ -138,10 +144,29 @@ func (c *podCheck) all(ctx context.Context) error {
 	return c.recheck(ctx, c.keys)
 }
 
-// recheck reads some pods from the storage, and checks them.
+// recheck reads some pods from the storage, and checks them. Claims that exist must be those of an
+// earlier attempt.
 func (c *podCheck) recheck(ctx context.Context, keys []string) error {
+	refusedClaims := make([]error, len(c.entry.Claims))
+	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
+		i, isClaim := c.absent[key]
+		if isClaim {
+			refusedClaims[i] = c.recheckClaim(ctx, key, i)
+		}
+		return isClaim
+	})
 	inParallel(len(keys), checkWorkers, func(k int) { c.check(ctx, c.indices[keys[k]], &metav1.GetOptions{}) })
-	return refused(c.request, c.refusals)
+	return refused(c.request, c.refusals, refusedClaims)
+}
+
+// recheckClaim returns an error if another claim exists under the name of one of the request.
+func (c *podCheck) recheckClaim(ctx context.Context, key string, i int) error {
+	_, err := c.claims.earlier(ctx, key, c.entry.Claims[i])
+	if apistorage.IsNotFound(err) {
+		return nil
+	}
+	delete(c.absent, key)
+	return err
 }
 
 // checkWorkers is the number of pods that are read concurrently from the storage.
@@ -198,95 +223,6 @@ func mayPlace(pod *core.Pod, want *placement.PodPlacement) error {
 		return apierrors.NewConflict(bindingResource, pod.Name, err)
 	}
 	return nil
-}
-
-// refused returns an error with a cause for each pod that was refused. It is a conflict if all of
-// them conflict or do not exist, and otherwise has the code of the first other one.
-func refused(request *placement.Placement, refusals []error) error {
-	var causes []metav1.StatusCause
-	status := metav1.Status{Status: metav1.StatusFailure, Code: http.StatusConflict, Reason: metav1.StatusReasonConflict}
-	for i, refusal := range refusals {
-		if refusal == nil {
-			continue
-		}
-		reason, message := apierrors.ReasonForError(refusal), refusal.Error()
-		var answer apierrors.APIStatus
-		if conflict := reason == metav1.StatusReasonConflict || reason == metav1.StatusReasonNotFound; !conflict &&
-			status.Code == http.StatusConflict {
-			status.Code, status.Reason = http.StatusInternalServerError, metav1.StatusReasonInternalError
-			if errors.As(refusal, &answer) {
-				status.Code, status.Reason = answer.Status().Code, reason
-			}
-		}
-		causes = append(causes, metav1.StatusCause{
-			Type: metav1.CauseType(reason), Field: field.NewPath("spec", "pods").Index(i).String(), Message: message,
-		})
-	}
-	if len(causes) == 0 {
-		return nil
-	}
-	status.Message = fmt.Sprintf("%d of %d pods cannot be bound: %s", len(causes), len(refusals), causes[0].Message)
-	status.Details = &metav1.StatusDetails{
-		Group:  placement.GroupName,
-		Kind:   "placements",
-		Name:   request.Name,
-		Causes: causes,
-	}
-	return &apierrors.StatusError{ErrStatus: status}
-}
-
-// flights are the placements that are being written. Two placements of one pod wait for each other,
-// so that the response to a request that is repeated tells how the first one ended.
-type flights struct {
-	mu    sync.Mutex
-	byPod map[string]chan struct{}
-}
-
-func newFlights() flights { return flights{byPod: map[string]chan struct{}{}} }
-
-// begin waits until no pod of the request is in another placement. The caller must call end.
-func (f *flights) begin(ctx context.Context, request *placement.Placement) (end func(), err error) {
-	for {
-		other := f.tryBegin(request)
-		if other == nil {
-			return func() { f.end(request) }, nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil, apierrors.NewTimeoutError("another placement of the same pods is being written", 1)
-		case <-other:
-		}
-	}
-}
-
-// tryBegin returns a channel that is closed when a placement of one of the pods has ended, or nil
-// if there is none.
-func (f *flights) tryBegin(request *placement.Placement) <-chan struct{} {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for i := range request.Spec.Pods {
-		if other, ok := f.byPod[flightKey(request, i)]; ok {
-			return other
-		}
-	}
-	mine := make(chan struct{})
-	for i := range request.Spec.Pods {
-		f.byPod[flightKey(request, i)] = mine
-	}
-	return nil
-}
-
-func (f *flights) end(request *placement.Placement) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	close(f.byPod[flightKey(request, 0)])
-	for i := range request.Spec.Pods {
-		delete(f.byPod, flightKey(request, i))
-	}
-}
-
-func flightKey(request *placement.Placement, i int) string {
-	return request.Namespace + "/" + request.Spec.Pods[i].Name
 }
 
 // inParallel calls f for 0 to n-1, at most workers at a time, and returns when all have returned.

@@ -17,15 +17,16 @@ import (
 	"k8s.io/klog/v2"
 
 	core "github.com/allot-dev/allot/api/core/v1"
-	placement "github.com/allot-dev/allot/api/placement/v1alpha1"
+	placement "github.com/allot-dev/allot/api/placement/v1alpha2"
+	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
 // Journal stores what must be written as a whole. An entry that was begun and not ended is carried
 // out when the server starts again.
 type Journal interface {
 	// Begin stores an entry with a new name if every object has its version, which is all one
-	// transaction. Otherwise it returns the objects that have another version, or were deleted. The
-	// keys are those of the storage.
+	// transaction. Otherwise it returns the objects that have another version, or were deleted. An
+	// object with the version 0 must not exist. The keys are those of the storage.
 	Begin(ctx context.Context, name string, entry []byte, versions map[string]int64) (changed []string, err error)
 	// End removes an entry.
 	End(ctx context.Context, name string) error
@@ -37,6 +38,8 @@ type Journal interface {
 type placementEntry struct {
 	Namespace string          `json:"namespace"`
 	Pods      []placementBind `json:"pods"`
+	// Claims are the claims to create before the pods are bound. Each has its UID.
+	Claims []*resource.ResourceClaim `json:"claims,omitempty"`
 }
 
 // placementBind is one bind of an entry. The UID is always set.
@@ -110,10 +113,38 @@ const (
 	placementPause = 100 * time.Millisecond
 )
 
-// carryOut binds the pods of a recorded entry and removes it. It returns the pods that cannot be
-// bound any more. A write that fails for another reason is repeated until ctx ends; the entry stays
-// then.
-func (p *placements) carryOut(ctx context.Context, name string, entry *placementEntry) ([]placement.UnboundPod, error) {
+// carryOut creates the claims and binds the pods of a recorded entry, and removes it. It returns the
+// claims as they were stored, and the pods that cannot be bound any more. A write that fails for
+// another reason is repeated until ctx ends; the entry stays then.
+func (p *placements) carryOut(ctx context.Context, name string, entry *placementEntry) (placed, error) {
+	claims, failures := p.claims.createAll(ctx, entry.Claims)
+	done := placed{claims: claims}
+	if err := errors.Join(failures...); err != nil {
+		if !errors.As(err, &unbindableError{}) {
+			return placed{}, fmt.Errorf("create the claims of a placement: %w", err)
+		}
+		// Another server on the same etcd has created a claim with this name since the entry was
+		// recorded.
+		for i := range entry.Pods {
+			done.unbound = append(done.unbound, placement.UnboundPod{Name: entry.Pods[i].Name, Message: err.Error()})
+		}
+		return done, untilDone(ctx, func() error { return p.journal.End(ctx, name) })
+	}
+	var err error
+	if done.unbound, err = p.bindAll(ctx, entry); err != nil {
+		return placed{}, err
+	}
+	return done, untilDone(ctx, func() error { return p.journal.End(ctx, name) })
+}
+
+// placed is what a placement has written.
+type placed struct {
+	claims  []*resource.ResourceClaim
+	unbound []placement.UnboundPod
+}
+
+// bindAll binds the pods of an entry, and returns those that cannot be bound any more.
+func (p *placements) bindAll(ctx context.Context, entry *placementEntry) ([]placement.UnboundPod, error) {
 	failures := make([]error, len(entry.Pods))
 	inParallel(len(entry.Pods), placementWorkers, func(i int) {
 		failures[i] = p.bind(ctx, entry.Namespace, &entry.Pods[i])
@@ -128,11 +159,13 @@ func (p *placements) carryOut(ctx context.Context, name string, entry *placement
 			return nil, fmt.Errorf("bind pod %s: %w", entry.Pods[i].Name, failure)
 		}
 	}
-	return unbound, untilDone(ctx, func() error { return p.journal.End(ctx, name) })
+	return unbound, nil
 }
 
-// unbindableError is the reason why a pod cannot be bound, whatever happens.
+// unbindableError is the reason why a pod cannot be bound, or a claim not created, whatever happens.
 type unbindableError struct{ error }
+
+func (e unbindableError) Unwrap() error { return e.error }
 
 // bind binds one pod of a recorded entry.
 func (p *placements) bind(ctx context.Context, namespace string, b *placementBind) error {

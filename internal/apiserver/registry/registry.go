@@ -18,7 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
-	placement "github.com/allot-dev/allot/api/placement/v1alpha1"
+	placement "github.com/allot-dev/allot/api/placement/v1alpha2"
 	"github.com/allot-dev/allot/internal/features"
 )
 
@@ -85,7 +85,9 @@ func New(cfg Config) (*Registry, error) {
 	}}
 	r.groups["authorization.k8s.io"] = map[string]map[string]rest.Storage{"v1": accessReviews(cfg.Access)}
 	if cfg.Journal != nil {
-		r.placements = newPlacements(r.lookup.stores[corev1.Resource("pods")], cfg)
+		status := r.groups[resourceGroup]["v1"]["resourceclaims/status"].(*claimStatus)
+		claims := newPlacementClaims(r.lookup.stores[claimResource], status)
+		r.placements = newPlacements(r.lookup.stores[corev1.Resource("pods")], claims, cfg)
 		r.groups[placement.GroupName] = map[string]map[string]rest.Storage{
 			placement.SchemeGroupVersion.Version: {"placements": r.placements},
 		}

@@ -1,22 +1,29 @@
-package v1alpha1
+package v1alpha2
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
 // GroupName is the name of the API group.
 const GroupName = "placement.allot.dev"
 
 // SchemeGroupVersion is the version of the kinds in this package.
-var SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha1"}
+var SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha2"}
 
 // MaxPods is the maximum number of pods of a Placement, which is one transaction of etcd.
 const MaxPods = 10000
 
-// Placement binds pods of one namespace to nodes: all of them or none. It is created, and never
-// stored: the response to its creation has the result, without the spec.
+// MaxClaims is the maximum number of ResourceClaims of a Placement. The claims are a part of its
+// record, which must not exceed the size of a request to etcd.
+const MaxClaims = 500
+
+// Placement creates ResourceClaims with their allocations, and binds pods of the same namespace to
+// nodes: all of them or none. It is created, and never stored: the response to its creation has the
+// result, without the spec.
 //
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type Placement struct {
@@ -31,6 +38,10 @@ type Placement struct {
 
 // PlacementSpec is what a Placement writes.
 type PlacementSpec struct {
+	// Claims are the ResourceClaims to create, each with its allocation and its consumers in the
+	// status. They are created before the pods are bound. A claim that exists already is a conflict,
+	// unless it was created by an earlier attempt of the same request. Optional.
+	Claims []resource.ResourceClaim `json:"claims,omitempty" protobuf:"bytes,2,rep,name=claims"`
 	// Pods are the pods and their nodes, each pod once.
 	Pods []PodPlacement `json:"pods" protobuf:"bytes,1,rep,name=pods"`
 }
