@@ -32,6 +32,9 @@ type component struct {
 	rootCA []byte
 	// issuer signs the certificates that are requested; it may be nil.
 	issuer certificates.Issuer
+	// claimCreator is the name of the scheduler that creates claims with their devices; "" if none
+	// does. It runs in the same process, so that claims are not left to a scheduler that is absent.
+	claimCreator string
 	// metrics has the metrics of the parts.
 	metrics *metrics.Registry
 	// tracing makes the traces of what is scheduled; it may be nil.

@@ -81,7 +81,7 @@ func Start(ctx context.Context, opts Options) (*Instance, error) {
 		return nil, errors.Join(err, server.Stop(context.WithoutCancel(ctx)))
 	}
 	c.nodeGrace, c.rootCA, c.tracing = opts.NodeGrace, server.RootCA(), server.Tracing()
-	c.issuer = server.Authority()
+	c.issuer, c.claimCreator = server.Authority(), corev1.DefaultSchedulerName
 	i := &Instance{component: c, Server: server}
 	if i.Classes, err = createClasses(parts, c.Client, opts); err != nil {
 		return nil, errors.Join(err, i.Stop(context.WithoutCancel(ctx)))

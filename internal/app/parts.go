@@ -63,7 +63,8 @@ func makers(c *component) []maker {
 	return []maker{
 		{name: "claim controller", make: func() (runner, error) {
 			c.metrics.Claims.Watch(c.countClaims)
-			return claim.New(c.Client, c.Caches, c.eventsOf("resource_claim"), c.metrics.Claims, c.features)
+			return claim.New(c.Client, c.Caches, c.eventsOf("resource_claim"), c.metrics.Claims,
+				claim.Options{Features: c.features, Scheduler: c.claimCreator})
 		}},
 		{name: "podgroup controller", needs: []features.Gate{features.GenericWorkload}, make: func() (runner, error) {
 			return podgroup.New(c.Client, c.Caches, c.eventsOf("podgroup-protection-controller"))
@@ -161,7 +162,10 @@ func newControllers(c *component) ([]part, error) {
 // newScheduler creates the scheduler of the pods with this schedulerName.
 func newScheduler(c *component, name string) (*scheduler.Scheduler, error) {
 	s, err := scheduler.New(c.Client, c.Caches, c.eventsOf(name),
-		scheduler.Options{Name: name, Features: c.features, Meter: c.metrics.Scheduler, Tracing: c.tracing})
+		scheduler.Options{
+			Name: name, Features: c.features, Meter: c.metrics.Scheduler, Tracing: c.tracing,
+			CreatesClaims: c.claimCreator == name,
+		})
 	if err == nil {
 		c.metrics.Scheduler.Watch(s.Counts)
 	}

@@ -33,6 +33,9 @@ type PodCache interface {
 type Caches struct {
 	// Features are the enabled features. Fields of disabled features are ignored.
 	Features features.Set
+	// ExpectsClaims means that plans may create claims that are generated for pods, because nothing
+	// creates them before (claims.Expected). It requires the caches of templates.
+	ExpectsClaims bool
 
 	Pods       PodCache
 	PodGroups  Cache[*scheduling.PodGroup]

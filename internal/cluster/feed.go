@@ -31,6 +31,7 @@ type Feed struct {
 	podGroups Cache[*scheduling.PodGroup]
 	claims    Cache[*resource.ResourceClaim]
 	templates *templates
+	expected  expectations // nil if plans create no claims
 
 	mu      sync.Mutex // guards pending
 	pending []change
@@ -49,6 +50,9 @@ func NewFeed(caches Caches, schedulerName string) (*Feed, error) {
 		claims:        caches.Claims,
 		templates:     newTemplates(&caches),
 		wake:          make(chan struct{}, 1),
+	}
+	if caches.ExpectsClaims {
+		f.expected = expectations{}
 	}
 	if err := f.pods.AddIndex(groups.Index, groups.IndexKeys); err != nil {
 		return nil, err
@@ -132,7 +136,8 @@ func podChange(f *Feed, old, now *core.Pod) change {
 		key := model.KeyOf(old)
 		return func(s *model.State) []model.Topic {
 			f.templates.forget(key)
-			return s.Pods.Delete(key)
+			topics := s.Pods.Delete(key)
+			return append(topics, f.expectNone(s, key)...)
 		}
 	}
 	return func(s *model.State) []model.Topic { return f.putPod(s, now) }
@@ -142,10 +147,12 @@ func podChange(f *Feed, old, now *core.Pod) change {
 // of an invalid affinity, which validation rejects, is omitted.
 func (f *Feed) putPod(s *model.State, pod *core.Pod) []model.Topic {
 	pod = claims.SeenPod(f.features, pod)
-	converted, err := model.PodFrom(pod, f.resolve(pod, f.groupOf(pod)))
+	group := f.groupOf(pod)
+	topics := f.expect(s, pod, group)
+	converted, err := model.PodFrom(pod, f.resolve(pod, group))
 	if err != nil {
 		klog.ErrorS(err, "Leaving a pod out of scheduling", "pod", klog.KObj(pod))
-		return s.Pods.Delete(model.KeyOf(pod))
+		return append(topics, s.Pods.Delete(model.KeyOf(pod))...)
 	}
 	if !f.features.On(features.ExtendedResource) {
 		converted.Shape.ExtendedRequests = nil
@@ -154,7 +161,7 @@ func (f *Feed) putPod(s *model.State, pod *core.Pod) []model.Topic {
 		converted.Extended = claims.ExtendedName(pod)
 	}
 	converted.Foreign = pod.Spec.SchedulerName != f.schedulerName
-	return s.Pods.Put(converted)
+	return append(topics, s.Pods.Put(converted)...)
 }
 
 // groupOf returns the PodGroup of the pod, or nil if it does not exist.

@@ -56,6 +56,20 @@ func (t *templates) exists(key templateKey) bool {
 	return true
 }
 
+// get returns a function that finds the templates of the claims of pods in a namespace.
+func (t *templates) get(namespace string) func(claims.Source) (claims.Template, bool) {
+	return func(source claims.Source) (claims.Template, bool) {
+		if source.Kind != claims.NamespacedTemplate || t.namespaced == nil {
+			return claims.Template{}, false
+		}
+		template, ok := t.namespaced.Get(namespace, source.Name)
+		if !ok {
+			return claims.Template{}, false
+		}
+		return claims.FromTemplate(template), true
+	}
+}
+
 // lookUp returns the resolutions of a pod's entries, with the templates that do not exist as the
 // reason why claims were not generated. The pod waits for all templates of such claims: those that
 // exist may be deleted first.

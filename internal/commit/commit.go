@@ -41,14 +41,30 @@ func NewOn(claims ClaimAPI, binds Binder, cached Cache, clk clock.Clock, paralle
 
 // Commit writes a plan: all claims, then all binds. It returns when all writes have completed. If
 // ctx ends first, unwritten binds count as failed. If the server refuses the binds as a whole, the
-// claims are reverted.
+// claims are reverted. Expected claims are created together with the binds, where the server can do
+// that.
 func (c *Committer) Commit(ctx context.Context, plan *plan.Plan) Result {
-	written, result := c.claimsOf(ctx, plan)
+	write := &placementWrite{Committer: c, plan: plan}
+	switch creates, err := write.createClaims(ctx); {
+	case err != nil:
+		return Result{Failed: failAll(plan.Pods, err)}
+	case creates:
+		if result := c.commit(ctx, write); !errors.Is(result.Refused, errNoClaims) {
+			return result
+		}
+	}
+	return c.commit(ctx, &placementWrite{Committer: c, plan: plan})
+}
+
+// commit writes the claims that exist or are created by themselves, and then the rest.
+func (c *Committer) commit(ctx context.Context, write *placementWrite) Result {
+	before := write.planBefore()
+	written, result := c.claimsOf(ctx, before)
 	if result.Refused != nil {
 		return result
 	}
-	if result = c.Binds(ctx, plan); result.Refused != nil {
-		c.revert(ctx, plan, written, &result)
+	if result = c.bindsOf(ctx, write); result.Refused != nil {
+		c.revert(ctx, before, written, &result)
 	}
 	return result
 }
@@ -97,15 +113,20 @@ func (c *Committer) revert(ctx context.Context, plan *plan.Plan, written map[mod
 // the binds that failed, and nothing may be reverted: a bind may have been written although its
 // response was lost, and the claim controller releases the claims of deleted pods.
 func (c *Committer) Binds(ctx context.Context, plan *plan.Plan) Result {
-	write := &placementWrite{c, plan}
+	return c.bindsOf(ctx, &placementWrite{Committer: c, plan: plan})
+}
+
+// bindsOf writes the binds of a plan, and creates the claims that are created with them.
+func (c *Committer) bindsOf(ctx context.Context, write *placementWrite) Result {
+	pods := write.plan.Pods
 	whole, err := write.possible(ctx)
 	switch {
 	case err != nil:
-		return Result{Failed: failAll(plan.Pods, err)}
+		return Result{Failed: failAll(pods, err)}
 	case !whole:
-		return Result{Failed: c.bindEach(ctx, plan.Pods)}
+		return Result{Failed: c.bindEach(ctx, pods)}
 	}
-	if err := c.recordEach(ctx, plan.Pods); err != nil {
+	if err := c.recordEach(ctx, pods); err != nil {
 		return Result{Refused: err}
 	}
 	return write.write(ctx)

@@ -57,7 +57,7 @@ func (c *Committer) takeBack(ctx context.Context, w written, want *plan.Claim) (
 	if err != nil && !refused(err) {
 		claim, err = c.lookUp(ctx, want.Key)
 	}
-	if err != nil || claim == nil || claim.UID != w.claim.UID || want.Make == nil {
+	if err != nil || claim == nil || claim.UID != w.claim.UID || want.Make == nil || want.Make.Generated != nil {
 		return claim, err
 	}
 	return claim, c.remove(lasting, claim)

@@ -14,8 +14,9 @@ import (
 	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
-// The claim for extended resources is created when the plan is written. Its name is derived from
-// the pod, so that a claim left by an earlier attempt is found and no pod gets two.
+// A claim for extended resources, and an expected claim of a pod, are created when the plan is
+// written. Their names are derived from the pod, so that a claim left by an earlier attempt is found
+// and no pod gets two.
 
 // ensureClaim returns the claim required by the plan: an existing one with the same requests, or a
 // new one. An existing claim without devices but with other requests was created for another kind
@@ -30,24 +31,33 @@ func (c *Committer) ensureClaim(ctx context.Context, want *plan.Claim) (*resourc
 	case !apierrors.IsNotFound(err):
 		return claim, err
 	}
-	claim, err = c.claims.Create(ctx, want.Make.ForExtended(want.Reserve[0]))
+	claim, err = c.claims.Create(ctx, newObject(want))
 	if apierrors.IsAlreadyExists(err) {
 		return c.claims.Get(ctx, want.Key)
 	}
 	return claim, err
 }
 
+// newObject returns the claim to create, without its status.
+func newObject(want *plan.Claim) *resource.ResourceClaim {
+	if want.Make.Generated != nil {
+		return want.Make.Generated.DeepCopy()
+	}
+	return want.Make.ForExtended(want.Reserve[0])
+}
+
 // isOutdated reports whether a claim was created for the same pod on another kind of node, and is
 // not allocated.
 func isOutdated(claim *resource.ResourceClaim, want *plan.Claim) bool {
-	return claim.DeletionTimestamp == nil && claim.Status.Allocation == nil && isFor(claim, want) &&
+	return want.Make.Generated == nil && claim.DeletionTimestamp == nil && claim.Status.Allocation == nil &&
+		isFor(claim, want) &&
 		!model.ClaimFrom(claim).HasSameRequests(want.Make)
 }
 
-// isFor reports whether the claim was created by a plan for the pod.
+// isFor reports whether the claim was created for the pod, and for the same reason.
 func isFor(claim *resource.ResourceClaim, want *plan.Claim) bool {
 	owner := metav1.GetControllerOfNoCopy(claim)
-	return owner != nil && owner.UID == want.Make.Controller && isExtended(claim)
+	return owner != nil && owner.UID == want.Make.Controller && isExtended(claim) == (want.Make.Generated == nil)
 }
 
 // isExtended reports whether a plan created the claim for extended resources.

@@ -5,71 +5,85 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
-	"strings"
-	"sync"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	placement "github.com/allot-dev/allot/api/placement/v1alpha2"
+	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
-// PlacementAPI binds all pods of a plan or none. Only allot's own API server has it.
-type PlacementAPI interface {
-	// ServesPlacements reports whether the server has it.
-	ServesPlacements(ctx context.Context) (bool, error)
-	Place(ctx context.Context, request *placement.Placement) (*placement.Placement, error)
-}
+// errNoClaims means that nothing was written, because the server does not create claims with the
+// placement.
+var errNoClaims = errors.New("claims cannot be created with the binds")
 
-// placementSupport remembers whether the server has the PlacementAPI.
-type placementSupport struct {
-	api       PlacementAPI
-	mu        sync.Mutex
-	yes       bool
-	nextCheck time.Time // time at which a server that does not have it is asked again
-}
-
-// askAgain is the time after which a server without the PlacementAPI is asked again: it may have
-// been replaced by a newer one.
-const askAgain = time.Minute
-
-// placementWrite writes the binds of one plan as a whole.
+// placementWrite writes the binds of one plan as a whole, and creates claims with them.
 type placementWrite struct {
 	*Committer
 	plan *plan.Plan
+	// claims are the claims to create with their allocations. They are those of the plan that are
+	// expected, or none.
+	claims []resource.ResourceClaim
 }
 
 // possible reports whether the binds can be written as a whole: those of a gang or of a tree of
-// groups, if the server can do that. It fails only if ctx ends.
+// groups, or with claims, if the server can do that. It fails only if ctx ends.
 func (c *placementWrite) possible(ctx context.Context) (bool, error) {
-	together := c.plan.MinCount > 0 || c.plan.Unit.Tree
-	if c.placements.api == nil || !together || len(c.plan.Pods) < 2 {
+	together := (c.plan.MinCount > 0 || c.plan.Unit.Tree) && len(c.plan.Pods) > 1
+	if !together && len(c.claims) == 0 {
 		return false, nil
 	}
-	s := &c.placements
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.yes || c.clock.Now().Before(s.nextCheck) {
-		return s.yes, nil
-	}
-	err := c.repeatRead(ctx, func() (err error) {
-		s.yes, err = s.api.ServesPlacements(ctx)
-		return err
-	})
-	s.nextCheck = c.clock.Now().Add(askAgain)
-	return s.yes, err
+	return c.served(ctx)
 }
 
-// forget makes the next plan ask the server again.
-func (s *placementSupport) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.yes = false
+// createClaims takes the expected claims of the plan to be created with its binds. It reports
+// whether there are any and the server can do that.
+func (c *placementWrite) createClaims(ctx context.Context) (bool, error) {
+	var claims []resource.ResourceClaim
+	for i := range c.plan.Claims {
+		if isExpected(&c.plan.Claims[i]) {
+			claims = append(claims, c.allocated(&c.plan.Claims[i]))
+		}
+	}
+	if n := len(claims); n == 0 || n > placement.MaxClaims || len(c.plan.Pods) > placement.MaxPods ||
+		!c.placements.createsClaims() {
+		return false, nil
+	}
+	served, err := c.served(ctx)
+	if served {
+		c.claims = claims
+	}
+	return served, err
+}
+
+// isExpected reports whether the plan creates a claim that is generated for a pod.
+func isExpected(claim *plan.Claim) bool {
+	return claim.Make != nil && claim.Make.Generated != nil && claim.Allocation != nil
+}
+
+// allocated returns an expected claim as the plan creates it.
+func (c *Committer) allocated(want *plan.Claim) resource.ResourceClaim {
+	w := written{claim: newObject(want)}
+	c.apply(&w, want)
+	return *w.claim
+}
+
+// planBefore returns the plan without the claims that are created with its binds.
+func (c *placementWrite) planBefore() *plan.Plan {
+	if len(c.claims) == 0 {
+		return c.plan
+	}
+	before := *c.plan
+	before.Claims = nil
+	for i := range c.plan.Claims {
+		if !isExpected(&c.plan.Claims[i]) {
+			before.Claims = append(before.Claims, c.plan.Claims[i])
+		}
+	}
+	return &before
 }
 
 // write binds all pods of the plan or none. A plan that is too large for one request is written in
@@ -81,6 +95,8 @@ func (c *placementWrite) write(ctx context.Context) Result {
 		n := min(len(left), limit)
 		failed, err := c.place(ctx, left[:n])
 		switch {
+		case len(c.claims) > 0 && c.createsNone(err):
+			return Result{Refused: errNoClaims}
 		case n > 1 && apierrors.IsRequestEntityTooLargeError(err):
 			limit = n / 2
 			continue
@@ -100,12 +116,27 @@ func (c *placementWrite) write(ctx context.Context) Result {
 	return result
 }
 
+// createsNone reports whether a request was refused because of the server, not of the plan, and
+// remembers what is lasting.
+func (c *placementWrite) createsNone(err error) bool {
+	switch {
+	case apierrors.IsMethodNotSupported(err):
+		c.placements.refusedClaims()
+		return true
+	case isUnavailable(err):
+		c.placements.forget()
+		return true
+	}
+	return apierrors.IsRequestEntityTooLargeError(err)
+}
+
 // place repeats the request for some pods until the server answers. A repetition is harmless: the
 // server waits for the end of the first request, and accepts pods that are on their nodes. Only the
 // refusal of a first request shows that no pod was bound.
 func (c *placementWrite) place(ctx context.Context, pods []plan.Pod) (failed map[model.Key]error, err error) {
 	unit := c.plan.Unit.Key
 	request := &placement.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: unit.Namespace, Name: unit.Name}}
+	request.Spec.Claims = c.claims
 	for i := range pods {
 		request.Spec.Pods = append(request.Spec.Pods,
 			placement.PodPlacement{Name: pods[i].Pod.Name, UID: pods[i].UID, NodeName: pods[i].Node})
@@ -162,21 +193,9 @@ func failAll(pods []plan.Pod, err error) map[model.Key]error {
 	return failed
 }
 
-// isUnavailable reports whether the server has no PlacementAPI for this user. A refusal because of
-// pods names them.
-func isUnavailable(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
-		return false
-	}
-	details := status.Status().Details
-	return details == nil ||
-		!slices.ContainsFunc(details.Causes, func(c metav1.StatusCause) bool { return strings.HasPrefix(c.Field, "spec.") })
-}
-
 // refusedPlacement returns the error of a plan of which no pod was bound.
 func refusedPlacement(plan *plan.Plan, err error) error {
-	if apierrors.IsConflict(err) {
+	if apierrors.IsConflict(err) || apierrors.IsInvalid(err) {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return fmt.Errorf("bind the pods of %s: %w", plan.Unit, err)

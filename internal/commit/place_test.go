@@ -8,11 +8,15 @@ import (
 	"slices"
 	"testing"
 
+	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	placement "github.com/allot-dev/allot/api/placement/v1alpha2"
+	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/plan"
 )
@@ -26,6 +30,8 @@ type placing struct {
 	unbound []placement.UnboundPod
 	asked   int
 	sizes   []int // pods of each request
+	// claimsSent are the claims of the last request.
+	claimsSent []resource.ResourceClaim
 }
 
 func newPlacing(s *server) *placing {
@@ -38,7 +44,7 @@ func (p *placing) ServesPlacements(context.Context) (bool, error) {
 }
 
 func (p *placing) Place(_ context.Context, request *placement.Placement) (*placement.Placement, error) {
-	p.sizes = append(p.sizes, len(request.Spec.Pods))
+	p.sizes, p.claimsSent = append(p.sizes, len(request.Spec.Pods)), request.Spec.Claims
 	if err := p.answer(len(p.sizes)); err != nil {
 		return nil, err
 	}
@@ -228,5 +234,111 @@ func TestForbiddenPodsAreARefusal(t *testing.T) {
 	p.answer = func(int) error { return err }
 	if result := p.committer().Commit(t.Context(), wholeGang(3)); result.Refused == nil || p.binds > 0 {
 		t.Errorf("result %+v, %d binds", result, p.binds)
+	}
+}
+
+// expectedGang is a plan for n pods with a claim each that the plan creates.
+func expectedGang(n int) *plan.Plan {
+	p := gang(n)
+	for i := range p.Pods {
+		p.Pods[i].UID = types.UID(fmt.Sprint("uid-", i))
+		name := fmt.Sprint("own-", i)
+		owner := metav1.OwnerReference{Kind: "Pod", UID: p.Pods[i].UID, Controller: ptr.To(true)}
+		object := &resource.ResourceClaim{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: name, OwnerReferences: []metav1.OwnerReference{owner},
+			Finalizers: []string{resourcev1.Finalizer},
+		}}
+		claim := claimPlan(name, model.PodConsumer(p.Pods[i].Pod.Name, p.Pods[i].UID))
+		claim.UID = ""
+		claim.Make = &model.Claim{Key: claim.Key, Controller: p.Pods[i].UID, Generated: object}
+		p.Claims = append(p.Claims, claim)
+	}
+	if n > 1 {
+		p.Unit, p.MinCount = model.UnitKey{Group: true, Key: model.Key{Namespace: "ns", Name: "g"}}, n
+	}
+	return p
+}
+
+// Expected claims are created by the request that binds their pods, also of a pod alone.
+func TestExpectedClaimsAreCreatedWithTheBinds(t *testing.T) {
+	for _, n := range []int{1, 3} {
+		p := newPlacing(newServer())
+		result := p.committer().Commit(t.Context(), expectedGang(n))
+		if result.Refused != nil || len(result.Failed) > 0 || len(p.bound) != n {
+			t.Fatalf("%d pods: result %+v, bound %v", n, result, p.bound)
+		}
+		if p.binds > 0 || len(p.log) > 0 || len(p.claimsSent) != n {
+			t.Errorf("%d pods: %d binds, writes of claims %v, %d claims", n, p.binds, p.log, len(p.claimsSent))
+		}
+		for _, claim := range p.claimsSent {
+			if a := claim.Status.Allocation; a == nil || a.AllocationTimestamp == nil || len(claim.Status.ReservedFor) != 1 {
+				t.Errorf("claim %+v", claim.Status)
+			}
+		}
+	}
+}
+
+// Where the server cannot create claims with the binds, they are written one by one before, and what
+// was learned is remembered.
+func TestExpectedClaimsAreWrittenBefore(t *testing.T) {
+	placements := schema.GroupResource{Group: placement.GroupName, Resource: "placements"}
+	for name, test := range map[string]struct {
+		answer   error
+		requests []int // of two plans, the pods of each
+	}{
+		"not alone":   {apierrors.NewMethodNotSupported(placements, "create claims with"), []int{2, 2, 2}},
+		"unavailable": {apierrors.NewNotFound(placements, ""), []int{2}},
+		"too large":   {apierrors.NewRequestEntityTooLargeError("limit"), []int{2, 2, 2, 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlacing(newServer())
+			served := true
+			p.serves = func() (bool, error) { return served, nil }
+			p.answer = func(int) error {
+				if len(p.claimsSent) == 0 && name != "unavailable" {
+					return nil
+				}
+				served = false // asked again, it has no placements
+				return test.answer
+			}
+			c := p.committer()
+			for range 2 {
+				p.claims, p.bound, p.log = map[model.Key]*resource.ResourceClaim{}, map[model.Key]string{}, nil
+				result := c.Commit(t.Context(), expectedGang(2))
+				if result.Refused != nil || len(result.Failed) > 0 || len(p.bound) != 2 {
+					t.Fatalf("result %+v, bound %v", result, p.bound)
+				}
+				for name, claim := range p.claims {
+					if claim.Status.Allocation == nil {
+						t.Errorf("claim %s has no devices", name)
+					}
+				}
+				if len(p.claims) != 2 {
+					t.Errorf("%d claims", len(p.claims))
+				}
+			}
+			if !slices.Equal(p.sizes, test.requests) {
+				t.Errorf("requests of %v pods, want %v", p.sizes, test.requests)
+			}
+		})
+	}
+}
+
+// A placement that is refused leaves nothing: no claim of it was created, and the others are freed.
+func TestRefusedPlacementOfExpectedClaims(t *testing.T) {
+	for _, refusal := range []error{
+		conflict, apierrors.NewInvalid(schema.GroupKind{Group: placement.GroupName, Kind: "Placement"}, "g", nil),
+	} {
+		p := newPlacing(newServer(claim("c")))
+		p.answer = func(int) error { return refusal }
+		plan := expectedGang(2)
+		plan.Claims = append(plan.Claims, claimPlan("c", group))
+		result := p.committer().Commit(t.Context(), plan)
+		if !errors.Is(result.Refused, ErrRefused) || len(p.bound) > 0 || len(p.claims) != 1 {
+			t.Errorf("result %+v, bound %v, %d claims", result, p.bound, len(p.claims))
+		}
+		if c := p.claims[model.Key{Namespace: "ns", Name: "c"}].Status; c.Allocation != nil || len(c.ReservedFor) > 0 {
+			t.Errorf("the claim that existed keeps %+v", c)
+		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
 // MaxConsumers is the maximum number of entries in status.reservedFor of a claim.
@@ -57,6 +59,10 @@ type Claim struct {
 	Consumers []Consumer // status.reservedFor, in the order of the API
 	Protected bool       // has the delete-protection finalizer
 	Deleting  bool
+
+	// Generated is the object to create, for a claim that does not exist yet and is expected
+	// (ClaimStore.Expect); otherwise nil.
+	Generated *resource.ResourceClaim
 }
 
 // HasSameRequests reports whether two claims request the same numbers of devices of the same

@@ -1,6 +1,10 @@
 package model
 
-import "slices"
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // ClaimStore holds the ResourceClaims, as observed and as assumed.
 type ClaimStore struct {
@@ -15,17 +19,30 @@ func newClaimStore(s *State) ClaimStore {
 
 // claimEntry is a claim as the API shows it and what is assumed in addition. It is never changed.
 type claimEntry struct {
-	observed *Claim      // nil if the claim is assumed to be created
+	observed *Claim      // nil if the API does not show the claim
+	expected *Claim      // the claim that a plan may create, or nil; see Expect
 	pending  *Assumption // changes that the API does not show yet, or nil
 	claim    *Claim      // the effective claim
 }
 
 func newClaimEntry(observed *Claim, pending *Assumption) *claimEntry {
-	entry := &claimEntry{observed: observed, pending: pending, claim: observed}
+	return newExpectedEntry(observed, nil, pending)
+}
+
+// newExpectedEntry returns the entry of a claim, or nil if there is neither a claim nor one that is
+// expected or assumed to be created.
+func newExpectedEntry(observed, expected *Claim, pending *Assumption) *claimEntry {
+	base := observed
+	if base == nil {
+		base = expected
+	}
+	if base == nil && (pending == nil || pending.NewClaim == nil) {
+		return nil
+	}
+	entry := &claimEntry{observed: observed, expected: expected, pending: pending, claim: base}
 	if pending == nil {
 		return entry
 	}
-	base := observed
 	if pending.NewClaim != nil {
 		base = pending.NewClaim
 	}
@@ -65,6 +82,30 @@ func (s *ClaimStore) Observed(key Key) (*Claim, bool) {
 	return entry.observed, true
 }
 
+// Expect adds a claim that does not exist and will be created for a pod: a plan for the pod creates
+// it with its devices. The claim must have Generated. An expected claim is forgotten as soon as the
+// API shows the claim; it changes nothing if the API does already.
+func (s *ClaimStore) Expect(claim *Claim) []Topic {
+	old := s.entries[claim.Key]
+	switch {
+	case old == nil:
+		return s.change(claim.Key, newExpectedEntry(nil, claim, nil))
+	case old.observed != nil:
+		return nil
+	}
+	return s.change(claim.Key, newExpectedEntry(nil, claim, old.pending))
+}
+
+// Unexpect removes the expectation that a claim will be created for the owner. A claim that a plan
+// has created stays.
+func (s *ClaimStore) Unexpect(key Key, owner types.UID) []Topic {
+	old := s.entries[key]
+	if old == nil || old.expected == nil || old.expected.Controller != owner {
+		return nil
+	}
+	return s.change(key, newExpectedEntry(old.observed, nil, old.pending))
+}
+
 // Put adds or replaces a claim as the API shows it. Assumptions that the API does not show yet are
 // kept, unless the API contradicts them.
 func (s *ClaimStore) Put(claim *Claim) []Topic {
@@ -84,17 +125,17 @@ func (s *ClaimStore) Put(claim *Claim) []Topic {
 func (s *ClaimStore) Assume(key Key, a Assumption) bool {
 	old := s.entries[key]
 	if a.NewClaim != nil && (old == nil || old.claim.Allocation == nil) {
-		var observed *Claim
+		var observed, expected *Claim
 		if old != nil {
-			observed = old.observed
+			observed, expected = old.observed, old.expected
 		}
-		s.set(key, newClaimEntry(observed, &a))
+		s.set(key, newExpectedEntry(observed, expected, &a))
 		return true
 	}
 	if old == nil || (a.Allocation != nil) == (old.claim.Allocation != nil) {
 		return false
 	}
-	s.set(key, newClaimEntry(old.observed, old.pending.merge(a)))
+	s.set(key, newExpectedEntry(old.observed, old.expected, old.pending.merge(a)))
 	return true
 }
 
@@ -104,13 +145,10 @@ func (s *ClaimStore) Forget(key Key) []Topic {
 	if old == nil || old.pending == nil {
 		return nil
 	}
-	if old.observed == nil {
-		return s.change(key, nil)
-	}
-	return s.change(key, newClaimEntry(old.observed, nil))
+	return s.change(key, newExpectedEntry(old.observed, old.expected, nil))
 }
 
-// forgetNew removes a claim that was created for a pod which has terminated, if the API never
+// forgetNew removes a claim that a plan created for a pod which has terminated, if the API never
 // showed the claim. A watch that was interrupted will not show it any more.
 func (s *ClaimStore) forgetNew(key Key) []Topic {
 	if old := s.entries[key]; old == nil || old.observed != nil {

@@ -77,6 +77,9 @@ func (s *CompositeStore) dump(b *strings.Builder) {
 
 func (s *ClaimStore) dump(b *strings.Builder) {
 	for _, entry := range sorted(s.entries, CompareKeys) {
+		if entry.observed == nil && entry.pending == nil {
+			continue // expected, and not a claim yet
+		}
 		for _, claim := range []*Claim{entry.observed, entry.claim} {
 			if claim == nil {
 				continue

@@ -134,10 +134,26 @@ func (s *PodStore) change(key Key, entry *podEntry) []Topic {
 	if old != nil && now != nil && old.Counts() && now.Counts() && s.relabels(old, now) {
 		topics = append(topics, Topic{Kind: TopicPods})
 	}
-	if bound && old.Extended != "" && (now == nil || now.Finished || now.UID != old.UID) {
-		topics = append(topics, s.state.Claims.forgetNew(Key{Namespace: key.Namespace, Name: old.Extended})...)
+	if bound && (now == nil || now.Finished || now.UID != old.UID) {
+		for _, name := range old.createdClaims() {
+			topics = append(topics, s.state.Claims.forgetNew(Key{Namespace: key.Namespace, Name: name})...)
+		}
 	}
 	return topics
+}
+
+// createdClaims returns the claims that a plan may have created for the pod.
+func (p *Pod) createdClaims() []string {
+	var names []string
+	if p.Extended != "" {
+		names = append(names, p.Extended)
+	}
+	for i := range p.Claims {
+		if p.Claims[i].Owner == p.UID && p.Claims[i].Claim != "" {
+			names = append(names, p.Claims[i].Claim)
+		}
+	}
+	return names
 }
 
 // relabels reports whether a change of a bound pod's labels affects where other pods can be placed:

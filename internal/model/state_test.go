@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
+
+	resourceapi "github.com/allot-dev/allot/api/resource/v1"
 )
 
 // change is one random change of a State.
@@ -81,7 +83,19 @@ func drawChange(t *rapid.T) change {
 }
 
 func drawRare(t *rapid.T, n int, uid types.UID, key Key) change {
-	switch rapid.IntRange(0, 4).Draw(t, "rare") {
+	switch rapid.IntRange(0, 6).Draw(t, "rare") {
+	case 5:
+		expected := &Claim{Key: key, Controller: uid, Generated: &resourceapi.ResourceClaim{}}
+		plan := Assumption{NewClaim: expected, Allocation: drawAllocation(t), Consumers: []Consumer{PodConsumer("p", uid)}}
+		planned := rapid.Bool().Draw(t, "planned")
+		return func(s *State) {
+			s.Claims.Expect(expected)
+			if planned {
+				s.Claims.Assume(key, plan)
+			}
+		}
+	case 6:
+		return func(s *State) { s.Claims.Unexpect(key, uid) }
 	case 0:
 		return func(s *State) { s.Devices.DeleteSlice(name("slice", n)) }
 	case 1:

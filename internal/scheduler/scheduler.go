@@ -63,6 +63,9 @@ type Options struct {
 	Meter Meter
 	// Features are the enabled features; the zero value enables all.
 	Features features.Set
+	// CreatesClaims means that plans create the claims that are generated for pods. Nothing else may
+	// create them at once; see claim.Options.
+	CreatesClaims bool
 	// Tracing makes the traces of what is scheduled; it may be nil.
 	Tracing trace.TracerProvider
 }
@@ -114,7 +117,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, opt
 // newScheduler returns a Scheduler without the queues and workers of the status writers.
 func newScheduler(p parts) (*Scheduler, error) {
 	p.opts.Name = cmp.Or(p.opts.Name, corev1.DefaultSchedulerName)
-	p.caches.Features = p.opts.Features
+	p.caches.Features, p.caches.ExpectsClaims = p.opts.Features, p.opts.CreatesClaims
 	if p.opts.Meter == nil {
 		p.opts.Meter = noMeter{}
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
 
 	"github.com/allot-dev/allot/internal/client"
@@ -88,7 +89,7 @@ func newRunners(name string, set *client.Set, caches *client.Informers) ([]runne
 	}
 	switch name {
 	case controllers:
-		add(claim.New(set, caches, events, metrics.New().Claims, features.Set{}))
+		add(claim.New(set, caches, events, metrics.New().Claims, claim.Options{Scheduler: corev1.DefaultSchedulerName}))
 		add(podgroup.New(set, caches, events))
 		add(job.New(set, caches, events))
 		add(replicaset.New(set, caches, events))
@@ -98,7 +99,7 @@ func newRunners(name string, set *client.Set, caches *client.Informers) ([]runne
 		add(devicetaint.New(set, caches, events, devicetaint.Options{}))
 		add(garbagecollector.New(set, caches, events))
 	case placer:
-		add(scheduler.New(set, caches, events, scheduler.Options{Features: features.All()}))
+		add(scheduler.New(set, caches, events, scheduler.Options{Features: features.All(), CreatesClaims: true}))
 	case nodes:
 		// The lease is renewed when the agent starts, and not again within a play: rest is when nothing
 		// is written.

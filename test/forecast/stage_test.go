@@ -25,7 +25,6 @@ import (
 	"github.com/allot-dev/allot/internal/controller/podgroup"
 	"github.com/allot-dev/allot/internal/controller/replicaset"
 	"github.com/allot-dev/allot/internal/controller/statefulset"
-	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/fleet"
 	"github.com/allot-dev/allot/internal/forecast"
 	"github.com/allot-dev/allot/internal/metrics"
@@ -121,7 +120,7 @@ func (s *stage) start(name string) {
 	case machines:
 		add(node.New(set, caches, s.fleet, node.Options{Events: events, LeaseDuration: 24 * time.Hour}))
 	case controllers:
-		add(claim.New(set, caches, events, metrics.New().Claims, features.Set{}))
+		add(claim.New(set, caches, events, metrics.New().Claims, claim.Options{}))
 		add(podgroup.New(set, caches, events))
 		add(job.New(set, caches, events))
 		add(replicaset.New(set, caches, events))

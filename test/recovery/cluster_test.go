@@ -28,7 +28,6 @@ import (
 	"github.com/allot-dev/allot/internal/controller/podgc"
 	"github.com/allot-dev/allot/internal/controller/podgroup"
 	"github.com/allot-dev/allot/internal/controller/replicaset"
-	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/fleet"
 	"github.com/allot-dev/allot/internal/metrics"
 	"github.com/allot-dev/allot/internal/node"
@@ -85,7 +84,7 @@ func (c *cluster) parts(set *client.Set, machines fleet.Fleet) []runner {
 		}
 		parts = append(parts, part)
 	}
-	add(claim.New(set, c.caches, events, metrics.New().Claims, features.Set{}))
+	add(claim.New(set, c.caches, events, metrics.New().Claims, claim.Options{}))
 	add(podgroup.New(set, c.caches, events))
 	add(job.New(set, c.caches, events))
 	add(replicaset.New(set, c.caches, events))

@@ -25,16 +25,25 @@ import (
 // pods in a burst.
 const workers = 16
 
+// Options are the settings of the controller.
+type Options struct {
+	// Features are the enabled features; the zero value enables all.
+	Features features.Set
+	// Scheduler is the name of the scheduler that creates the claims of its pods with their devices
+	// (cluster.Caches.ExpectsClaims), or "" if none does. Their pods are left to it at first.
+	Scheduler string
+}
+
 // New returns the controller of the claims in inf's caches. It must be called before inf is
-// started. on are the enabled features.
+// started.
 func New(
-	set *client.Set, inf *client.Informers, events reconciler.Recorder, meter Meter, on features.Set,
+	set *client.Set, inf *client.Informers, events reconciler.Recorder, meter Meter, opts Options,
 ) (*Controller, error) {
 	caches := Caches{
 		Pods: inf.Pods(), Groups: inf.PodGroups(), Claims: inf.ResourceClaims(),
 		Templates: inf.ResourceClaimTemplates(), ClusterTemplates: inf.ClusterResourceClaimTemplates(),
 	}
-	if on.On(features.CompositePodGroup) {
+	if opts.Features.On(features.CompositePodGroup) {
 		caches.Trees = inf.CompositePodGroups()
 		if err := errors.Join(
 			inf.PodGroups().AddIndex(groups.ParentIndex, groups.ParentKeys),
@@ -57,7 +66,7 @@ func New(
 	api := server{set}
 	c := newController(caches, Server{Owners: api, Claims: api, Live: api, Foreign: others}, events, meter,
 		clock.RealClock{})
-	c.features = on
+	c.features, c.scheduler = opts.Features, opts.Scheduler
 	runner := reconciler.NewWithLanes("claim", c.Reconcile, c.lane,
 		reconciler.Options{Workers: workers, Ready: inf.WaitForSync})
 	c.queue, c.run = runner, runner.Run

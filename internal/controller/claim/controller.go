@@ -104,8 +104,11 @@ type Controller struct {
 	events   reconciler.Recorder
 	meter    Meter
 	features features.Set
-	queue    reconciler.Queue[Key]
-	run      func(context.Context) error
+	// scheduler is the name of the scheduler that creates claims with their devices, or "".
+	scheduler string
+	clock     clock.PassiveClock
+	queue     reconciler.Queue[Key]
+	run       func(context.Context) error
 
 	waitSince      *waitSince      // since when owners could have their claims
 	pending        *pendingCreates // created claims that the cache may not show yet
@@ -123,7 +126,7 @@ func newController(
 ) *Controller {
 	return &Controller{
 		cache: cache, server: server, events: events, meter: meter, waitSince: newWaitSince(clock),
-		pending: newPendingCreates(clock),
+		clock: clock, pending: newPendingCreates(clock),
 		waiting: newWaiting(), reported: newEventDeduper(), idle: newIdle(clock), deleted: lru.New(deletedSize),
 		foreignSince: newForeignSince(clock), foreignChecked: newForeignChecked(clock), listed: &listed{},
 	}

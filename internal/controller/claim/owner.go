@@ -44,6 +44,10 @@ func (c *Controller) reconcilePod(ctx context.Context, key Key) error {
 	if name, member := claims.GroupName(pod); member {
 		group, _ = c.cache.Groups.Get(pod.Namespace, name)
 	}
+	if left := c.leftToScheduler(pod, group); left > 0 {
+		c.queue.AddAfter(key, left)
+		return nil
+	}
 	owner := claims.PodOwner(pod, group)
 	if pod.Spec.NodeName != "" && group != nil && claims.LacksRecord(pod) {
 		generated, err := c.generatedFor(ctx, group)

@@ -42,6 +42,9 @@ func (t *trial) undo(m mark) {
 // assumeClaim changes a claim.
 func (t *trial) assumeClaim(key model.Key, a model.Assumption) {
 	before, _ := t.state.Claims.Get(key)
+	if a.Allocation != nil && a.NewClaim == nil && before.Generated != nil {
+		a.NewClaim = before // it is created with its devices
+	}
 	t.claims = append(t.claims, claimChange{key: key, before: before, created: a.NewClaim})
 	if !t.state.Claims.Assume(key, a) {
 		panic("placement: claim " + key.String() + " cannot take the allocation that was found for it")

@@ -37,6 +37,9 @@ func (t *trial) plan() *plan.Plan {
 func (t *trial) claimPlan(change claimChange) *plan.Claim {
 	now, _ := t.state.Claims.Get(change.key)
 	if change.created != nil {
+		if len(now.Consumers) == 0 {
+			return nil
+		}
 		return &plan.Claim{
 			Key: change.key, Make: change.created, Allocation: now.Allocation, Reserve: slices.Clone(now.Consumers),
 		}

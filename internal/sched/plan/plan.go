@@ -39,7 +39,8 @@ type Claim struct {
 	Key     model.Key
 	UID     types.UID
 	Version uint64 // resource version that the decision was made on; 0 if unknown
-	// Make is the claim that is created for a pod, instead of extended resources; nil if it exists.
+	// Make is the claim to create: for a pod's extended resources, or an expected claim, which has
+	// its object. It is nil for a claim that exists.
 	Make *model.Claim
 	// Allocation is nil for a claim that has one.
 	Allocation *model.Allocation

@@ -20,7 +20,6 @@ import (
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/claim"
 	"github.com/allot-dev/allot/internal/controller/garbagecollector"
-	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/metrics"
 	"github.com/allot-dev/allot/internal/scheduler"
 	"github.com/allot-dev/allot/internal/testkit/testserver"
@@ -52,7 +51,7 @@ func start(ctx context.Context, server *apiserver.Server) (err error) {
 		}
 		runs := []func(context.Context) error{s.Run}
 		if name == corev1.DefaultSchedulerName {
-			claims, err := claim.New(set, caches, events, metrics.New().Claims, features.Set{})
+			claims, err := claim.New(set, caches, events, metrics.New().Claims, claim.Options{})
 			if err != nil {
 				return err
 			}

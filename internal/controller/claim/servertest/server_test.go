@@ -14,7 +14,6 @@ import (
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/claim"
 	"github.com/allot-dev/allot/internal/controller/podgroup"
-	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/testkit/testserver"
 )
 
@@ -36,7 +35,7 @@ func start(ctx context.Context, server *apiserver.Server) (err error) {
 	}
 	caches = client.NewInformers(set)
 	events := record.NewFakeRecorder(1000)
-	claims, err := claim.New(set, caches, events, meter, features.Set{})
+	claims, err := claim.New(set, caches, events, meter, claim.Options{})
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,6 @@ import (
 	"github.com/allot-dev/allot/internal/controller/claim"
 	"github.com/allot-dev/allot/internal/controller/garbagecollector"
 	"github.com/allot-dev/allot/internal/controller/templatesync"
-	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/metrics"
 )
 
@@ -106,7 +105,7 @@ func startOthers(ctx context.Context, server *apiserver.Server) error {
 	}
 	caches := client.NewInformers(set)
 	events := record.NewFakeRecorder(100000)
-	claims, err := claim.New(set, caches, events, metrics.New().Claims, features.Set{})
+	claims, err := claim.New(set, caches, events, metrics.New().Claims, claim.Options{})
 	if err != nil {
 		return err
 	}
