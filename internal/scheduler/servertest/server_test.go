@@ -45,13 +45,16 @@ func start(ctx context.Context, server *apiserver.Server) (err error) {
 	events.Events = nil // nobody listens
 	for _, name := range []string{corev1.DefaultSchedulerName, second} {
 		caches := client.NewInformers(set)
-		s, err := scheduler.New(set, caches, events, scheduler.Options{Name: name})
+		s, err := scheduler.New(set, caches, events, scheduler.Options{
+			Name: name, CreatesClaims: name == corev1.DefaultSchedulerName,
+		})
 		if err != nil {
 			return err
 		}
 		runs := []func(context.Context) error{s.Run}
 		if name == corev1.DefaultSchedulerName {
-			claims, err := claim.New(set, caches, events, metrics.New().Claims, claim.Options{})
+			claims, err := claim.New(set, caches, events, metrics.New().Claims,
+				claim.Options{Scheduler: corev1.DefaultSchedulerName})
 			if err != nil {
 				return err
 			}
