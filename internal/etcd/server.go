@@ -56,10 +56,11 @@ const (
 	// and affect nothing else without peers.
 	tickMillis     = 50
 	electionMillis = 500
-	// A transaction may record the placement of 10,000 pods (docs/adr/0009), and then has a
-	// condition for each of them. All other transactions have one object, of 1.5 MiB at most.
+	// A transaction may record the placement of 10,000 pods with 500 new claims (docs/adr/0009), and
+	// then has a condition for each of them. All other transactions have one object, of 1.5 MiB at
+	// most.
 	maxRequestBytes = 16 << 20
-	maxTxnOps       = 10_001
+	maxTxnOps       = 10_501
 	// After reading its log, a member elects itself within seconds, or never if its log lists
 	// peers.
 	defaultReadyWithin = time.Minute

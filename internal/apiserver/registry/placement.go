@@ -115,40 +115,41 @@ func (p *placements) Create(
 	defer end()
 	dry := dryrun.IsDryRun(options.DryRun)
 	claims := &claimsCheck{placements: p, request: request, options: options}
+	defer claims.end()
 	entry, err := p.admit(ctx, claims, options)
 	if err != nil {
-		claims.end(nil)
 		return nil, err
 	}
-	done, err := p.place(ctx, request, entry, dry)
-	claims.end(done.claims)
+	unbound, err := p.place(ctx, claims, entry, dry)
 	if err != nil {
 		return nil, err
 	}
 	return &placement.Placement{
 		ObjectMeta: metav1.ObjectMeta{Namespace: request.Namespace, Name: request.Name, CreationTimestamp: metav1.Now()},
-		Status:     placement.PlacementStatus{Unbound: done.unbound},
+		Status:     placement.PlacementStatus{Unbound: unbound},
 	}, nil
 }
 
-// place checks the pods, records the plan, and carries it out.
+// place checks the pods, records the plan, and carries it out. It returns the pods that cannot be
+// bound any more.
 func (p *placements) place(
-	ctx context.Context, request *placement.Placement, entry *placementEntry, dry bool,
-) (placed, error) {
+	ctx context.Context, claims *claimsCheck, entry *placementEntry, dry bool,
+) ([]placement.UnboundPod, error) {
+	request := claims.request
 	c, err := p.newPodCheck(ctx, request, entry)
 	if err != nil {
-		return placed{}, err
+		return nil, err
 	}
 	if err := c.all(ctx); err != nil {
-		return placed{}, err
+		return nil, err
 	}
 	for began := time.Now(); ; {
 		versions := c.unchanged()
 		switch {
 		case dry || len(versions) == 0:
-			return placed{}, nil
+			return nil, nil
 		case len(entry.Pods) == 1:
-			return p.placeOne(request, entry)
+			return p.placeOne(claims, entry)
 		}
 		for key := range c.absent {
 			versions[key] = 0
@@ -156,27 +157,24 @@ func (p *placements) place(
 		name, changed, err := p.record(entry, versions)
 		switch {
 		case err != nil:
-			return placed{}, err
+			return nil, err
 		case len(changed) == 0:
-			return p.carryOut(p.running, name, entry)
+			return p.carryOut(p.running, name, entry, claims.writes)
 		case time.Since(began) > placementPatience:
-			return placed{}, apierrors.NewConflict(placementResource, request.Name, errors.New("the pods change too often"))
+			return nil, apierrors.NewConflict(placementResource, request.Name, errors.New("the pods change too often"))
 		}
 		if err := c.recheck(ctx, changed); err != nil {
-			return placed{}, err
+			return nil, err
 		}
 	}
 }
 
 // placeOne creates the claims of a single pod and binds it, without a record: a server that is
 // killed in between leaves claims with devices for a pod that waits, as single requests would.
-func (p *placements) placeOne(request *placement.Placement, entry *placementEntry) (placed, error) {
-	claims, failures := p.claims.createAll(p.running, entry.Claims)
-	done := placed{claims: claims}
+func (p *placements) placeOne(claims *claimsCheck, entry *placementEntry) ([]placement.UnboundPod, error) {
+	failures := p.claims.createAll(p.running, entry.Claims, claims.writes)
 	if errors.Join(failures...) != nil {
-		return done, refused(request, nil, failures)
+		return nil, refused(claims.request, nil, failures)
 	}
-	var err error
-	done.unbound, err = p.bindAll(p.running, entry)
-	return done, err
+	return p.bindAll(p.running, entry)
 }

@@ -168,16 +168,11 @@ func (c *claimsCheck) interfaces() admission.ObjectInterfaces {
 	return admission.NewObjectInterfacesFromScheme(c.scheme)
 }
 
-// end ends the reservations of the devices. If the claims are stored, a reservation stays until the
-// view of the guard shows the claim.
-func (c *claimsCheck) end(stored []*resource.ResourceClaim) {
-	for i, w := range c.writes {
-		switch {
-		case w == nil:
-		case stored == nil || stored[i] == nil:
+// end ends the reservations of devices whose claims were not stored.
+func (c *claimsCheck) end() {
+	for _, w := range c.writes {
+		if w != nil {
 			w.end()
-		case len(w.gained) > 0:
-			c.claims.status.keep(w, stored[i])
 		}
 	}
 }
@@ -194,12 +189,14 @@ func (p *placementClaims) create(ctx context.Context, claim *resource.ResourceCl
 	if err != nil {
 		return nil, unbindableError{err}
 	}
-	stored := &resource.ResourceClaim{}
+	var stored *resource.ResourceClaim
 	err = untilDone(ctx, func() (err error) {
-		err = p.store.Storage.Create(ctx, key, claim.DeepCopy(), stored, 0, false)
+		out := &resource.ResourceClaim{}
+		err = p.store.Storage.Create(ctx, key, claim.DeepCopy(), out, 0, false)
 		if apistorage.IsExist(err) {
-			stored, err = p.earlier(ctx, key, claim)
+			out, err = p.earlier(ctx, key, claim)
 		}
+		stored = out
 		return err
 	})
 	if err != nil {
@@ -238,16 +235,25 @@ func isSameClaim(stored, claim *resource.ResourceClaim) bool {
 		apiequality.Semantic.DeepEqual(stored.Status.ReservedFor, claim.Status.ReservedFor)
 }
 
-// createAll stores claims, and returns them as they are stored, nil for those that
-// failed, with an error for each of these. An unbindableError is final.
+// createAll stores claims, and returns an error for each that failed. An unbindableError is final.
+// writes are the reservations of the devices, by claim; those of stored claims are taken out. There
+// are none when a server starts, before anything else can allocate.
 func (p *placementClaims) createAll(
-	ctx context.Context, claims []*resource.ResourceClaim,
-) (stored []*resource.ResourceClaim, failures []error) {
-	stored, failures = make([]*resource.ResourceClaim, len(claims)), make([]error, len(claims))
+	ctx context.Context, claims []*resource.ResourceClaim, writes []*deviceWrite,
+) (failures []error) {
+	failures = make([]error, len(claims))
 	inParallel(len(claims), placementWorkers, func(i int) {
-		stored[i], failures[i] = p.create(ctx, claims[i])
+		stored, err := p.create(ctx, claims[i])
+		if err == nil && writes != nil {
+			w := writes[i]
+			writes[i] = nil
+			if refusal := p.status.settle(asServer(ctx, stored.Namespace), w, stored); refusal != nil {
+				err = unbindableError{refusal}
+			}
+		}
+		failures[i] = err
 	})
-	return stored, failures
+	return failures
 }
 
 // absent returns the keys of the claims, which must not exist when the plan is recorded.

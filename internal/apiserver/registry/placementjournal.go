@@ -98,7 +98,7 @@ func (p *placements) resume(ctx context.Context) error {
 			"pods",
 			len(entry.Pods),
 		)
-		if _, err := p.carryOut(ctx, name, entry); err != nil {
+		if _, err := p.carryOut(ctx, name, entry, nil); err != nil {
 			return err
 		}
 	}
@@ -114,33 +114,28 @@ const (
 )
 
 // carryOut creates the claims and binds the pods of a recorded entry, and removes it. It returns the
-// claims as they were stored, and the pods that cannot be bound any more. A write that fails for
-// another reason is repeated until ctx ends; the entry stays then.
-func (p *placements) carryOut(ctx context.Context, name string, entry *placementEntry) (placed, error) {
-	claims, failures := p.claims.createAll(ctx, entry.Claims)
-	done := placed{claims: claims}
-	if err := errors.Join(failures...); err != nil {
-		if !errors.As(err, &unbindableError{}) {
-			return placed{}, fmt.Errorf("create the claims of a placement: %w", err)
-		}
-		// Another server on the same etcd has created a claim with this name since the entry was
-		// recorded.
+// pods that cannot be bound any more. A write that fails for another reason is repeated until ctx
+// ends; the entry stays then. writes are as for createAll.
+func (p *placements) carryOut(
+	ctx context.Context, name string, entry *placementEntry, writes []*deviceWrite,
+) (unbound []placement.UnboundPod, err error) {
+	failure := errors.Join(p.claims.createAll(ctx, entry.Claims, writes)...)
+	switch {
+	case failure == nil:
+		unbound, err = p.bindAll(ctx, entry)
+	case errors.As(failure, &unbindableError{}):
+		// Another server on the same etcd has created a claim with this name, or allocated a device,
+		// since the entry was recorded.
 		for i := range entry.Pods {
-			done.unbound = append(done.unbound, placement.UnboundPod{Name: entry.Pods[i].Name, Message: err.Error()})
+			unbound = append(unbound, placement.UnboundPod{Name: entry.Pods[i].Name, Message: failure.Error()})
 		}
-		return done, untilDone(ctx, func() error { return p.journal.End(ctx, name) })
+	default:
+		err = fmt.Errorf("create the claims of a placement: %w", failure)
 	}
-	var err error
-	if done.unbound, err = p.bindAll(ctx, entry); err != nil {
-		return placed{}, err
+	if err != nil {
+		return nil, err
 	}
-	return done, untilDone(ctx, func() error { return p.journal.End(ctx, name) })
-}
-
-// placed is what a placement has written.
-type placed struct {
-	claims  []*resource.ResourceClaim
-	unbound []placement.UnboundPod
+	return unbound, untilDone(ctx, func() error { return p.journal.End(ctx, name) })
 }
 
 // bindAll binds the pods of an entry, and returns those that cannot be bound any more.
