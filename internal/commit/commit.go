@@ -78,7 +78,7 @@ func (c *Committer) Claims(ctx context.Context, plan *plan.Plan) Result {
 
 // claimsOf writes the claims of a plan, and returns them as they were written.
 func (c *Committer) claimsOf(ctx context.Context, plan *plan.Plan) (map[model.Key]written, Result) {
-	if err := c.checkMinCount(ctx, plan); err != nil {
+	if err := c.checkGroups(ctx, plan); err != nil {
 		return nil, Result{Refused: err}
 	}
 	written, err := c.writeClaims(ctx, plan.Claims)
@@ -324,12 +324,23 @@ func (c podClient) Record(ctx context.Context, bind *plan.Pod) error {
 	return nil
 }
 
-func (c podClient) MinCount(ctx context.Context, key model.Key, uid types.UID) (int, error) {
-	group, err := c.set.PodGroups(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
-	if err != nil || group.UID != uid || group.Spec.SchedulingPolicy.Gang == nil {
-		return 0, err
+func (c podClient) Group(ctx context.Context, namespace string, of model.Consumer) (Group, error) {
+	if model.IsCompositeConsumer(of) {
+		tree, err := c.set.CompositePodGroups(namespace).Get(ctx, of.Name, metav1.GetOptions{})
+		if err != nil {
+			return Group{}, err
+		}
+		return Group{UID: tree.UID}, nil
 	}
-	return int(group.Spec.SchedulingPolicy.Gang.MinCount), nil
+	group, err := c.set.PodGroups(namespace).Get(ctx, of.Name, metav1.GetOptions{})
+	if err != nil {
+		return Group{}, err
+	}
+	facts := Group{UID: group.UID}
+	if gang := group.Spec.SchedulingPolicy.Gang; gang != nil {
+		facts.MinCount = int(gang.MinCount)
+	}
+	return facts, nil
 }
 
 func (c podClient) BoundTo(ctx context.Context, key model.Key, uid types.UID) (string, error) {

@@ -39,8 +39,8 @@ type server struct {
 	away int
 	// onWrite is called after a write of a claim, and may lose the answer.
 	onWrite func(what string) error
-	// minCount is that of all gangs.
-	minCount int
+	// groups are the groups by name; of one that is not here, the UID is its name with "-uid".
+	groups map[string]Group
 }
 
 func newServer(claims ...*resource.ResourceClaim) *server {
@@ -159,14 +159,21 @@ func (s *server) Delete(_ context.Context, c *resource.ResourceClaim) error {
 	return nil
 }
 
-func (s *server) MinCount(context.Context, model.Key, types.UID) (int, error) {
+func (s *server) Group(_ context.Context, _ string, of model.Consumer) (Group, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.away > 0 {
 		s.away--
-		return 0, apierrors.NewServiceUnavailable("away")
+		return Group{}, apierrors.NewServiceUnavailable("away")
 	}
-	return s.minCount, nil
+	group, ok := s.groups[of.Name]
+	switch {
+	case !ok:
+		return Group{UID: types.UID(of.Name + "-uid")}, nil
+	case group.UID == "":
+		return Group{}, apierrors.NewNotFound(schema.GroupResource{Group: of.APIGroup, Resource: of.Resource}, of.Name)
+	}
+	return group, nil
 }
 
 func (s *server) BoundTo(_ context.Context, key model.Key, _ types.UID) (string, error) {
@@ -240,17 +247,58 @@ func TestSharedClaimIsWrittenOnceBeforeTheBinds(t *testing.T) {
 	}
 }
 
-// P9: a plan for a gang is made for one minCount; with another nothing of it is written.
-func TestAnotherMinCountRefuses(t *testing.T) {
-	for minCount, written := range map[int]bool{0: true, 2: true, 3: false} {
-		s := newServer(claim("c"))
-		s.minCount, s.away = minCount, 3
-		plan := gang(2, claimPlan("c", group))
-		plan.MinCount = 2
-		result := s.committer().Commit(t.Context(), plan)
-		if got := result.Refused == nil; got != written || len(s.bound) == 2 != written || len(s.log) > 0 != written {
-			t.Errorf("minCount %d: refused with %v, written %v, bound %v", minCount, result.Refused, s.log, s.bound)
-		}
+// R11, P9: a plan is made for one PodGroup and one minCount. With another one, nothing is written.
+func TestPlanIsRefusedIfItsGroupHasChanged(t *testing.T) {
+	tree := model.CompositeConsumer("g", "g-uid")
+	for name, c := range map[string]struct {
+		consumer model.Consumer
+		relies   bool
+		minCount int // of the plan
+		now      Group
+		written  bool
+	}{
+		"same gang":                       {group, false, 2, Group{"g-uid", 2}, true},
+		"no gang any more":                {group, false, 2, Group{"g-uid", 0}, true},
+		"other minCount":                  {group, false, 2, Group{"g-uid", 3}, false},
+		"recreated gang":                  {group, false, 2, Group{"new", 2}, false},
+		"deleted gang":                    {group, false, 2, Group{}, false},
+		"same group":                      {group, false, 0, Group{"g-uid", 0}, true},
+		"recreated group":                 {group, false, 0, Group{"new", 0}, false},
+		"deleted group":                   {group, false, 0, Group{}, false},
+		"same group, allocated claim":     {group, true, 0, Group{"g-uid", 0}, true},
+		"recreated group, its old claim":  {group, true, 0, Group{"new", 0}, false},
+		"recreated tree, its old claim":   {tree, true, 0, Group{"new", 0}, false},
+		"recreated tree":                  {tree, false, 0, Group{"new", 0}, false},
+		"a pod's claim, recreated group":  {model.PodConsumer("p-0", "p-0"), false, 0, Group{"new", 0}, true},
+		"claim for a Job named like g":    {model.Consumer{APIGroup: "batch", Resource: "jobs", Name: "g"}, false, 0, Group{}, true},
+		"gang without claims, recreated":  {model.Consumer{}, false, 2, Group{"new", 2}, false},
+		"group without claims, recreated": {model.Consumer{}, false, 0, Group{"new", 0}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			own := claim("c")
+			s := newServer(own)
+			s.groups, s.away = map[string]Group{"g": c.now}, 3
+			made := gang(2)
+			made.Unit = model.UnitKey{Group: true, Key: model.Key{Namespace: "ns", Name: "g"}}
+			made.Group, made.MinCount = "g-uid", c.minCount
+			switch {
+			case c.consumer.Name == "":
+			case c.relies:
+				own.Status = resource.ResourceClaimStatus{
+					Allocation: &resource.AllocationResult{}, ReservedFor: []model.Consumer{c.consumer},
+				}
+				made.Relies = []plan.Reliance{{Key: keyOf(own), UID: own.UID, Consumer: c.consumer}}
+			default:
+				made.Claims = []plan.Claim{claimPlan("c", c.consumer)}
+			}
+			result := s.committer().Commit(t.Context(), made)
+			if got := result.Refused == nil; got != c.written || (len(s.bound) == 2) != c.written {
+				t.Errorf("refused with %v, bound %v", result.Refused, s.bound)
+			}
+			if !c.written && (len(s.log) > 0 || !errors.Is(result.Refused, ErrRefused)) {
+				t.Errorf("refused with %v after the writes %v", result.Refused, s.log)
+			}
+		})
 	}
 }
 

@@ -36,9 +36,9 @@ type Binder interface {
 	Record(ctx context.Context, bind *plan.Pod) error
 	// BoundTo returns the node of a pod, or "" if the pod is not bound or does not exist.
 	BoundTo(ctx context.Context, key model.Key, uid types.UID) (string, error)
-	// MinCount returns the current minCount of the PodGroup, or 0 if it is not a gang or does not
-	// exist.
-	MinCount(ctx context.Context, key model.Key, uid types.UID) (int, error)
+	// Group reads the PodGroup or CompositePodGroup with the name of a consumer. The error is NotFound
+	// if there is none.
+	Group(ctx context.Context, namespace string, of model.Consumer) (Group, error)
 }
 
 // Committer writes plans. It is safe for concurrent use.

@@ -36,6 +36,14 @@ func CompositeConsumer(name string, uid types.UID) Consumer {
 // IsPodConsumer reports whether the consumer is a pod.
 func IsPodConsumer(c Consumer) bool { return c.APIGroup == "" && c.Resource == "pods" }
 
+// IsGroupConsumer reports whether the consumer is a PodGroup or a CompositePodGroup.
+func IsGroupConsumer(c Consumer) bool {
+	return c == GroupConsumer(c.Name, c.UID) || IsCompositeConsumer(c)
+}
+
+// IsCompositeConsumer reports whether the consumer is a CompositePodGroup.
+func IsCompositeConsumer(c Consumer) bool { return c == CompositeConsumer(c.Name, c.UID) }
+
 // Claim is a ResourceClaim.
 type Claim struct {
 	Key     Key

@@ -23,6 +23,7 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/cluster"
+	"github.com/allot-dev/allot/internal/commit"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/plan"
 	"github.com/allot-dev/allot/internal/testkit/memcache"
@@ -430,17 +431,21 @@ func (l *link) Record(_ context.Context, bind *plan.Pod) error {
 	})
 }
 
-func (l *link) MinCount(_ context.Context, key model.Key, uid types.UID) (int, error) {
+func (l *link) Group(_ context.Context, namespace string, of model.Consumer) (commit.Group, error) {
 	l.server.mu.Lock()
 	defer l.server.mu.Unlock()
 	if l.gone() {
-		return 0, errCrashed
+		return commit.Group{}, errCrashed
 	}
-	group, ok := l.server.objects.groups.Get(key.Namespace, key.Name)
-	if !ok || group.UID != uid || group.Spec.SchedulingPolicy.Gang == nil {
-		return 0, nil
+	group, ok := l.server.objects.groups.Get(namespace, of.Name)
+	if !ok {
+		return commit.Group{}, apierrors.NewNotFound(schema.GroupResource{Group: of.APIGroup, Resource: of.Resource}, of.Name)
 	}
-	return int(group.Spec.SchedulingPolicy.Gang.MinCount), nil
+	facts := commit.Group{UID: group.UID}
+	if gang := group.Spec.SchedulingPolicy.Gang; gang != nil {
+		facts.MinCount = int(gang.MinCount)
+	}
+	return facts, nil
 }
 
 func (l *link) BoundTo(_ context.Context, key model.Key, uid types.UID) (string, error) {
