@@ -14,7 +14,8 @@ import (
 	placement "github.com/allot-dev/allot/api/placement/v1alpha2"
 )
 
-// PlacementAPI creates the claims and binds the pods of a plan, all or none. Only allot's own API server has it.
+// PlacementAPI creates the claims and binds the pods of a plan, all or none. Only allot's own API
+// server has it.
 type PlacementAPI interface {
 	// ServesPlacements reports whether the server has it.
 	ServesPlacements(ctx context.Context) (bool, error)
@@ -34,20 +35,29 @@ type placementSupport struct {
 // been replaced by a newer one.
 const askAgain = time.Minute
 
-// served reports whether the server has the API. It fails only if ctx ends.
+// served reports whether the server has the API. It fails only if ctx ends. Plans that are written
+// at the same time may each ask the server.
 func (c *Committer) served(ctx context.Context) (bool, error) {
 	s := &c.placements
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.yes || s.api == nil || c.clock.Now().Before(s.nextCheck) {
-		return s.yes, nil
+	if yes, known := s.known(c.clock.Now()); known {
+		return yes, nil
 	}
+	var yes bool
 	err := c.repeatRead(ctx, func() (err error) {
-		s.yes, err = s.api.ServesPlacements(ctx)
+		yes, err = s.api.ServesPlacements(ctx)
 		return err
 	})
-	s.nextCheck = c.clock.Now().Add(askAgain)
-	return s.yes, err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.yes, s.nextCheck = yes, c.clock.Now().Add(askAgain)
+	return yes, err
+}
+
+// known returns whether the server has the API, and whether that is known without asking it.
+func (s *placementSupport) known(now time.Time) (yes, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.yes, s.yes || s.api == nil || now.Before(s.nextCheck)
 }
 
 // forget makes the next plan ask the server again.

@@ -100,6 +100,8 @@ type kind[T any, P pointer[T]] struct {
 	// index is the selectable field by which lists and watches are indexed.
 	index string
 
+	// beginUpdate is called before an update of the kind itself or of its status; it may be nil.
+	beginUpdate genericregistry.BeginUpdateFunc
 	// wrap and wrapStatus replace the storages of the kind itself and of its status; storages adds
 	// subresources.
 	wrap       func(*storage) rest.Storage

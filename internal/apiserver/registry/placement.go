@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,6 +38,7 @@ type placements struct {
 	scheme    *runtime.Scheme
 	admission admission.Interface // set before the first request
 	flights   flights
+	holds     *podHolds
 	// running ends when the server stops, and stop ends it.
 	running context.Context
 	stop    context.CancelFunc
@@ -46,11 +46,13 @@ type placements struct {
 
 var _ rest.Creater = &placements{}
 
-func newPlacements(pods *genericregistry.Store, claims *placementClaims, cfg Config) *placements {
+func newPlacements(
+	pods *genericregistry.Store, claims *placementClaims, holds *podHolds, cfg Config,
+) *placements {
 	running, stop := context.WithCancel(context.Background())
 	p := &placements{
 		pods: pods, claims: claims, alone: cfg.Alone, access: cfg.Access, journal: cfg.Journal, scheme: cfg.Scheme,
-		flights: newFlights(), running: running, stop: stop,
+		flights: newFlights(), holds: holds, running: running, stop: stop,
 	}
 	claims.store.BeginCreate = p.beginClaim
 	return p
@@ -83,11 +85,6 @@ func (p *placements) NamespaceScoped() bool { return true }
 
 // GetSingularName implements rest.SingularNameProvider.
 func (p *placements) GetSingularName() string { return "placement" }
-
-// placementPatience is the time after which a placement is refused whose pods change again and again
-// between their check and the record. Each pod of a large gang may get a new condition meanwhile,
-// which takes some seconds; a refusal would cost the gang its devices.
-const placementPatience = 10 * time.Second
 
 // Create implements rest.Creater.
 func (p *placements) Create(
@@ -143,30 +140,17 @@ func (p *placements) place(
 	if err := c.all(ctx); err != nil {
 		return nil, err
 	}
-	for began := time.Now(); ; {
-		versions := c.unchanged()
-		switch {
-		case dry || len(versions) == 0:
-			return nil, nil
-		case len(entry.Pods) == 1:
-			return p.placeOne(claims, entry)
-		}
-		for key := range c.absent {
-			versions[key] = 0
-		}
-		name, changed, err := p.record(entry, versions)
-		switch {
-		case err != nil:
-			return nil, err
-		case len(changed) == 0:
-			return p.carryOut(p.running, name, entry, claims.writes)
-		case time.Since(began) > placementPatience:
-			return nil, apierrors.NewConflict(placementResource, request.Name, errors.New("the pods change too often"))
-		}
-		if err := c.recheck(ctx, changed); err != nil {
-			return nil, err
-		}
+	switch {
+	case dry || len(c.unchanged()) == 0:
+		return nil, nil
+	case len(entry.Pods) == 1:
+		return p.placeOne(claims, entry)
 	}
+	name, err := c.record(ctx)
+	if err != nil || name == "" {
+		return nil, err
+	}
+	return p.carryOut(p.running, name, entry, claims.writes)
 }
 
 // placeOne creates the claims of a single pod and binds it, without a record: a server that is

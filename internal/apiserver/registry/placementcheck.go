@@ -2,9 +2,11 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -188,6 +190,38 @@ func (c *podCheck) check(ctx context.Context, i int, options *metav1.GetOptions)
 	b.UID = pod.UID
 	if pod.Spec.NodeName != b.Node {
 		c.versions[i] = int64(versionOf(pod.ResourceVersion))
+	}
+}
+
+// placementPatience is the time after which a placement is refused whose pods change again and again
+// between their check and the record, although updates wait: another server of the same etcd, which
+// does not know of the hold, writes them.
+const placementPatience = 10 * time.Second
+
+// record records the entry in the journal, on the condition that no pod has changed since it was
+// checked and that no claim exists. What has changed is checked again. The name of the record is
+// empty if all pods are on their nodes by now.
+func (c *podCheck) record(ctx context.Context) (name string, err error) {
+	release := c.holds.hold(c.entry)
+	defer release()
+	for began := time.Now(); ; {
+		versions := c.unchanged()
+		if len(versions) == 0 {
+			return "", nil
+		}
+		for key := range c.absent {
+			versions[key] = 0
+		}
+		name, changed, err := c.placements.record(c.entry, versions)
+		switch {
+		case err != nil || len(changed) == 0:
+			return name, err
+		case time.Since(began) > placementPatience:
+			return "", apierrors.NewConflict(placementResource, c.request.Name, errors.New("the pods change too often"))
+		}
+		if err := c.recheck(ctx, changed); err != nil {
+			return "", err
+		}
 	}
 }
 

@@ -44,6 +44,7 @@ func pods(g dependencies) entry {
 		gracefulDelete: podGracePeriod,
 		fields:         podFields,
 		index:          "spec.nodeName",
+		beginUpdate:    g.holds.beginUpdate,
 		validate:       validation.ValidatePod,
 		validateUpdate: validation.ValidatePodUpdate,
 		validateStatus: validation.ValidatePodStatusUpdate,

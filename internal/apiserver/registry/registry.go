@@ -68,10 +68,11 @@ func New(cfg Config) (*Registry, error) {
 	if err != nil {
 		return nil, err
 	}
+	holds := newPodHolds()
 	for _, e := range table(dependencies{
 		lookup: r.lookup, access: cfg.Access, features: cfg.Features, alone: cfg.Alone, now: time.Now, resource: cfg.Resource,
 		deviceRefused: cfg.DeviceRefused, kubelets: cfg.Kubelets,
-		allocator: allocator,
+		allocator: allocator, holds: holds,
 	}) {
 		if !e.served(cfg.Features) {
 			continue
@@ -87,7 +88,7 @@ func New(cfg Config) (*Registry, error) {
 	if cfg.Journal != nil {
 		status := r.groups[resourceGroup]["v1"]["resourceclaims/status"].(*claimStatus)
 		claims := newPlacementClaims(r.lookup.stores[claimResource], status)
-		r.placements = newPlacements(r.lookup.stores[corev1.Resource("pods")], claims, cfg)
+		r.placements = newPlacements(r.lookup.stores[corev1.Resource("pods")], claims, holds, cfg)
 		r.groups[placement.GroupName] = map[string]map[string]rest.Storage{
 			placement.SchemeGroupVersion.Version: {"placements": r.placements},
 		}

@@ -94,6 +94,7 @@ func (k *kind[T, P]) store(e env) (*genericregistry.Store, error) {
 		ResetFieldsStrategy:       s,
 		ReturnDeletedObject:       true,
 		TableConvertor:            k.printer().Convertor(k.names.resource(), time.Now),
+		BeginUpdate:               k.beginUpdate,
 	}
 	if k.ttlSeconds > 0 {
 		store.TTLFunc = func(runtime.Object, uint64, bool) (uint64, error) { return k.ttlSeconds, nil }

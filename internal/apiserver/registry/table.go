@@ -48,6 +48,7 @@ type dependencies struct {
 	kubelets http.RoundTripper
 	// allocator is nil where no objects are stored.
 	allocator *serviceAllocator
+	holds     *podHolds
 }
 
 // table returns all stored kinds. Kinds with further rules are in separate files.
