@@ -61,7 +61,8 @@ func (s *scope) evictedBlocker(key model.Key) *reason.Blocker {
 }
 
 // damagedBlocker returns a Blocker if a claim has a device that is tainted or not published any
-// more, unless running pods use it.
+// more, unless running pods use it. Pods on a node that does not exist use it when the node is
+// created again.
 func (s *scope) damagedBlocker(key model.Key) *reason.Blocker {
 	claim, _ := s.state.Claims.Get(key)
 	text := s.state.Devices.DamageReason(claim)
@@ -70,6 +71,6 @@ func (s *scope) damagedBlocker(key model.Key) *reason.Blocker {
 	}
 	return &reason.Blocker{
 		Text:   fmt.Sprintf("claim %s has %s", key, text),
-		Topics: []model.Topic{{Kind: model.TopicClaim, Key: key}, {Kind: model.TopicDevices}},
+		Topics: []model.Topic{{Kind: model.TopicClaim, Key: key}, {Kind: model.TopicDevices}, {Kind: model.TopicNodes}},
 	}
 }
