@@ -39,6 +39,24 @@ func (c *placementWrite) possible(ctx context.Context) (bool, error) {
 	return c.served(ctx)
 }
 
+// served reports whether the server has the API. It fails only if ctx ends. Plans that are written
+// at the same time may each ask the server.
+func (c *placementWrite) served(ctx context.Context) (bool, error) {
+	s := &c.placements
+	if yes, known := s.known(c.clock.Now()); known {
+		return yes, nil
+	}
+	var yes bool
+	err := c.repeatRead(ctx, func() (err error) {
+		yes, err = s.api.ServesPlacements(ctx)
+		return err
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.yes, s.nextCheck = yes, c.clock.Now().Add(askAgain)
+	return yes, err
+}
+
 // createClaims takes the expected claims of the plan to be created with its binds. It reports
 // whether there are any and the server can do that.
 func (c *placementWrite) createClaims(ctx context.Context) (bool, error) {
@@ -65,7 +83,7 @@ func isExpected(claim *plan.Claim) bool {
 }
 
 // allocated returns an expected claim as the plan creates it.
-func (c *Committer) allocated(want *plan.Claim) resource.ResourceClaim {
+func (c *placementWrite) allocated(want *plan.Claim) resource.ResourceClaim {
 	w := written{claim: newObject(want)}
 	c.apply(&w, want)
 	return *w.claim
@@ -131,8 +149,9 @@ func (c *placementWrite) createsNone(err error) bool {
 }
 
 // place repeats the request for some pods until the server answers. A repetition is harmless: the
-// server waits for the end of the first request, and accepts pods that are on their nodes. Only the
-// refusal of a first request shows that no pod was bound.
+// server waits for the end of the first request, and accepts pods that are on their nodes. The refusal
+// of a first request shows that no pod was bound. After a later one, the pods or the claims that the
+// first one has written are looked for.
 func (c *placementWrite) place(ctx context.Context, pods []plan.Pod) (failed map[model.Key]error, err error) {
 	unit := c.plan.Unit.Key
 	request := &placement.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: unit.Namespace, Name: unit.Name}}
@@ -147,10 +166,10 @@ func (c *placementWrite) place(ctx context.Context, pods []plan.Pod) (failed map
 			return unbound(pods, answer), nil
 		}
 		if client.IsRefusal(err) && !apierrors.IsTooManyRequests(err) {
-			if attempt == 0 {
-				return nil, err
+			if attempt > 0 {
+				return c.outcomes(ctx, pods, err)
 			}
-			return c.outcomes(ctx, pods, err), nil
+			return nil, err
 		}
 		if canceled := c.pause(ctx, attempt); canceled != nil {
 			return nil, errors.Join(canceled, err)
@@ -168,11 +187,39 @@ func (c *placementWrite) send(ctx context.Context, request *placement.Placement)
 }
 
 // outcomes returns the pods that are not on their nodes, after a repeated request was refused. The
-// first one may have been carried out, and a pod may have changed since.
-func (c *placementWrite) outcomes(ctx context.Context, pods []plan.Pod, failure error) map[model.Key]error {
+// first one may have been carried out, and a pod may have changed since. It returns the refusal if
+// the first one was not carried out, because there is none of the claims that come before the pods.
+func (c *placementWrite) outcomes(
+	ctx context.Context, pods []plan.Pod, refusal error,
+) (failed map[model.Key]error, err error) {
+	created, err := c.anyCreated(ctx)
+	switch {
+	case err != nil:
+		return nil, errors.Join(refusal, err)
+	case len(c.claims) > 0 && !created:
+		return nil, refusal
+	}
 	return c.tryEach(ctx, pods, func(ctx context.Context, bind *plan.Pod) error {
-		return c.outcome(ctx, bind, failure)
-	})
+		return c.outcome(ctx, bind, refusal)
+	}), nil
+}
+
+// anyCreated reports whether one of the claims exists with its devices. It fails only if ctx ends.
+func (c *placementWrite) anyCreated(ctx context.Context) (bool, error) {
+	for i := range c.plan.Claims {
+		want := &c.plan.Claims[i]
+		if !isExpected(want) {
+			continue
+		}
+		claim, err := c.lookUp(ctx, want.Key)
+		if err != nil {
+			return false, err
+		}
+		if claim != nil && claim.Status.Allocation != nil && verify(claim, want) == nil {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // unbound returns the pods that the server did not bind, with the reasons.

@@ -35,24 +35,6 @@ type placementSupport struct {
 // been replaced by a newer one.
 const askAgain = time.Minute
 
-// served reports whether the server has the API. It fails only if ctx ends. Plans that are written
-// at the same time may each ask the server.
-func (c *Committer) served(ctx context.Context) (bool, error) {
-	s := &c.placements
-	if yes, known := s.known(c.clock.Now()); known {
-		return yes, nil
-	}
-	var yes bool
-	err := c.repeatRead(ctx, func() (err error) {
-		yes, err = s.api.ServesPlacements(ctx)
-		return err
-	})
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.yes, s.nextCheck = yes, c.clock.Now().Add(askAgain)
-	return yes, err
-}
-
 // known returns whether the server has the API, and whether that is known without asking it.
 func (s *placementSupport) known(now time.Time) (yes, known bool) {
 	s.mu.Lock()

@@ -58,7 +58,7 @@ func TestCrashAtEachWrite(t *testing.T) {
 }
 
 // TestPlacementsAreWhole has the API server end within each placement of a play, after each number
-// of binds: when it is back, every gang is bound or waits as a whole, before any other part does
+// of its writes: when it is back, every gang is bound or waits as a whole, before any other part does
 // something about it.
 func TestPlacementsAreWhole(t *testing.T) {
 	for _, name := range []string{"group", "job"} {
@@ -71,23 +71,23 @@ func TestPlacementsAreWhole(t *testing.T) {
 			r := rehearse(t, server, setUp(t, server), filepath.Join("testdata", name+".play"))
 			plays := 0
 			for at, struck := 1, true; struck && !t.Failed(); at++ {
-				for binds := range 5 {
+				for writes := range 8 {
 					f := fault{
 						victims: []string{apiServer},
 						at:      at,
 						only:    "/placements",
 						made:    true,
-						binds:   binds,
-						lag:     binds % 4,
-						down:    downs[binds%3],
-						forgets: binds%2 > 0,
+						writes:  writes,
+						lag:     writes % 4,
+						down:    downs[writes%3],
+						forgets: writes%2 > 0,
 					}
 					if struck, _ = r.play(t, server, f); struck {
 						plays++
 					}
 				}
 			}
-			if plays < 5 {
+			if plays < 8 {
 				t.Errorf("only %d plays", plays)
 			}
 		})
@@ -241,7 +241,7 @@ func ofEverybody(at int) []fault {
 		late:    at%5 == 3,
 		forgets: at%3 < 2,
 		made:    true,
-		binds:   at % 3,
+		writes:  at % 3,
 	}
 	kinds := []fault{lost, unheard, made, stored}
 	if at%3 == 0 { // and once more, while they pick up

@@ -18,7 +18,7 @@ type fault struct {
 	victims []string      // parts that end, or the API server
 	at      int           // the write with which they end: the first one is 1
 	only    string        // if set, only writes to paths with this end are counted
-	binds   int           // how many pods of a placement that is made are bound when the API server ends
+	writes  int           // how many writes of a placement that is recorded are made when the API server ends
 	made    bool          // the write is made, and its answer is lost
 	live    bool          // they do not end: that is all that happens to them
 	lag     int           // how late caches are: see lagOf
@@ -42,7 +42,7 @@ func (f fault) String() string {
 	text := fmt.Sprintf("end of %s at write %d%s (%s), lag %d, down %s", strings.Join(f.victims, ", "), f.at, f.only,
 		what, f.lag, f.down)
 	if f.ofServer() && f.made {
-		text += fmt.Sprintf(", after %d binds if it is a placement", f.binds)
+		text += fmt.Sprintf(", after %d of its writes if it is a placement", f.writes)
 	}
 	if f.late {
 		text += ", back after the next act"
@@ -65,12 +65,12 @@ type wire struct {
 	tried  map[string]bool
 	ends   int            // how many faults have struck
 	ended  map[string]int // with which of them a part ended
-	// interrupt has the API server end within the next placement, after so many binds.
-	interrupt func(binds int)
+	// interrupt has the API server end within the next placement, after so many of its writes.
+	interrupt func(writes int)
 	outage
 }
 
-func newWire(f fault, interrupt func(binds int)) *wire {
+func newWire(f fault, interrupt func(writes int)) *wire {
 	return &wire{
 		fault:     f,
 		tried:     map[string]bool{},
@@ -157,7 +157,7 @@ func (l *link) admit(r *http.Request) (life int, made bool, err error) {
 	}
 	l.strike()
 	if l.fault.ofServer() && l.fault.made && strings.HasSuffix(r.URL.Path, "/placements") {
-		l.interrupt(l.fault.binds)
+		l.interrupt(l.fault.writes)
 	}
 	return 0, l.fault.made, errNoAnswer
 }

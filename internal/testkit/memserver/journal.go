@@ -20,11 +20,11 @@ var _ registry.Journal = journal{}
 var errKilled = errors.New("the server was killed")
 
 // InterruptPlacement makes the server leave the next placement as if it were killed after it had
-// recorded it and had bound some of its pods. Resume completes it.
-func (s *Server) InterruptPlacement(binds int) {
+// recorded it and had made some of its writes, which create claims and bind pods. Resume completes it.
+func (s *Server) InterruptPlacement(writes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.kill = &binds
+	s.kill = &writes
 }
 
 // Resume completes the placements that were interrupted, as a server does that starts.
@@ -82,7 +82,7 @@ func (m *Memory) record(name string, entry []byte, versions map[string]int64) (c
 	return changed
 }
 
-// beginToDie reports whether the server is killed now. Some updates may be left.
+// beginToDie reports whether the server is killed now. Some writes may be left.
 func (m *Memory) beginToDie() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,8 +100,8 @@ func (m *Memory) live() {
 	m.killed = false
 }
 
-// update counts an update, and fails if the server was killed before it.
-func (m *Memory) update() error {
+// write counts a write, and fails if the server was killed before it.
+func (m *Memory) write() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {

@@ -23,8 +23,8 @@ type Memory struct {
 	oldest   uint64 // the earliest revision at which a watch can begin
 	// entries are those of the journal.
 	entries map[string][]byte
-	// kill is how many updates the server makes of the next entry before it is killed; nil if it is
-	// not. killed means that updates fail, but for so many that are left.
+	// kill is how many writes the server makes of the next entry before it is killed; nil if it is
+	// not. killed means that writes fail, but for so many that are left.
 	kill   *int
 	killed bool
 	left   int

@@ -25,6 +25,9 @@ func (s *store) Create(_ context.Context, key string, object, out runtime.Object
 	if err != nil {
 		return err
 	}
+	if err := s.memory.write(); err != nil {
+		return err
+	}
 	r, ok := s.memory.put(key, 0, object)
 	if !ok {
 		return storage.NewKeyExistsError(key, 0)
@@ -115,7 +118,7 @@ func (s *store) tryUpdate(
 	if wanted, err = s.copyIn(wanted); err != nil {
 		return err
 	}
-	if err := s.memory.update(); err != nil {
+	if err := s.memory.write(); err != nil {
 		return err
 	}
 	now, ok := s.memory.put(key, old.revision, wanted)
