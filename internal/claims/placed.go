@@ -24,7 +24,7 @@ func PlacedClaim(on features.Set, claim *resource.ResourceClaim) *model.Claim {
 	}
 	if !on.On(features.BindingConditions) && placed.Allocation.Awaits() {
 		placed.Allocation = placed.Allocation.WithoutConditions()
-		placed.Reports = nil
+		placed.Attachment.Reports = nil
 	}
 	return placed
 }

@@ -29,13 +29,11 @@ func New(set *client.Set, cached Cache, clk clock.Clock, parallel int64) *Commit
 // NewOn returns a Committer for any implementation of the API that binds pods one by one.
 func NewOn(claims ClaimAPI, binds Binder, cached Cache, clk clock.Clock, parallel int64) *Committer {
 	return &Committer{
-		claims: claims,
-		binds:  binds,
+		reader: reader{claims: claims, binds: binds, sleep: sleeper(clk)},
 		cache:  cached,
 		clock:  clk,
 		turns:  newTurns(),
 		writes: semaphore.NewWeighted(parallel),
-		sleep:  sleeper(clk),
 	}
 }
 

@@ -188,13 +188,11 @@ func (s *server) BoundTo(_ context.Context, key model.Key, _ types.UID) (string,
 
 func (s *server) committer() *Committer {
 	return &Committer{
-		claims: s,
-		binds:  s,
+		reader: reader{s, s, func(ctx context.Context, _ time.Duration) error { return ctx.Err() }},
 		cache:  s,
 		clock:  testclock.NewFakeClock(time.Unix(1, 0)),
 		turns:  newTurns(),
 		writes: semaphore.NewWeighted(8),
-		sleep:  func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}
 }
 

@@ -43,23 +43,14 @@ type Binder interface {
 
 // Committer writes plans. It is safe for concurrent use.
 type Committer struct {
-	claims ClaimAPI
-	binds  Binder
+	reader
+
 	cache  Cache
 	clock  clock.Clock
 	turns  *turns              // one writer per claim
 	writes *semaphore.Weighted // limits concurrent writes of all plans
-	sleep  func(context.Context, time.Duration) error
 	// placements binds gangs as a whole, where the server can.
 	placements placementSupport
-}
-
-// retryDelay is the first delay before a retry. It doubles up to 32 times the value.
-const retryDelay = 20 * time.Millisecond
-
-// pause waits before the next attempt, with exponential backoff.
-func (c *Committer) pause(ctx context.Context, attempt int) error {
-	return c.sleep(ctx, retryDelay<<min(attempt, maxAttempts))
 }
 
 // sleeper returns a function that sleeps by a clock.

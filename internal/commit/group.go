@@ -63,9 +63,9 @@ func groupsOf(plan *plan.Plan) []model.Consumer {
 }
 
 // lookUpGroup reads a group. It fails only if ctx ends.
-func (c *Committer) lookUpGroup(ctx context.Context, namespace string, of model.Consumer) (group Group, err error) {
-	err = c.repeatRead(ctx, func() (err error) {
-		if group, err = c.binds.Group(ctx, namespace, of); refused(err) {
+func (r *reader) lookUpGroup(ctx context.Context, namespace string, of model.Consumer) (group Group, err error) {
+	err = r.repeatRead(ctx, func() (err error) {
+		if group, err = r.binds.Group(ctx, namespace, of); refused(err) {
 			group, err = Group{}, nil
 		}
 		return err

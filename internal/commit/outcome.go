@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -20,23 +21,38 @@ import (
 // ErrElsewhere means that a pod is bound to another node than planned.
 var ErrElsewhere = errors.New("the pod is on another node")
 
+// reader reads objects, and repeats a read until the API answers.
+type reader struct {
+	claims ClaimAPI
+	binds  Binder
+	sleep  func(context.Context, time.Duration) error
+}
+
+// retryDelay is the first delay before a retry. It doubles up to 32 times the value.
+const retryDelay = 20 * time.Millisecond
+
+// pause waits before the next attempt, with exponential backoff.
+func (r *reader) pause(ctx context.Context, attempt int) error {
+	return r.sleep(ctx, retryDelay<<min(attempt, maxAttempts))
+}
+
 // repeatRead repeats a read until it succeeds. It fails only if ctx ends.
-func (c *Committer) repeatRead(ctx context.Context, question func() error) error {
+func (r *reader) repeatRead(ctx context.Context, question func() error) error {
 	for attempt := 0; ; attempt++ {
 		if question() == nil {
 			return nil
 		}
-		if err := c.pause(ctx, attempt); err != nil {
+		if err := r.pause(ctx, attempt); err != nil {
 			return err
 		}
 	}
 }
 
 // outcome returns the result of a bind that failed: nil if the pod is on its node after all.
-func (c *Committer) outcome(ctx context.Context, bind *plan.Pod, failure error) error {
+func (r *reader) outcome(ctx context.Context, bind *plan.Pod, failure error) error {
 	var node string
-	err := c.repeatRead(ctx, func() (err error) {
-		node, err = c.binds.BoundTo(ctx, bind.Pod, bind.UID)
+	err := r.repeatRead(ctx, func() (err error) {
+		node, err = r.binds.BoundTo(ctx, bind.Pod, bind.UID)
 		return err
 	})
 	switch {
@@ -56,9 +72,9 @@ func (c *Committer) LookUp(ctx context.Context, key model.Key) (*resource.Resour
 }
 
 // lookUp reads a claim from the API; nil if it does not exist. It fails only if ctx ends.
-func (c *Committer) lookUp(ctx context.Context, key model.Key) (claim *resource.ResourceClaim, err error) {
-	err = c.repeatRead(ctx, func() (err error) {
-		if claim, err = c.claims.Get(ctx, key); apierrors.IsNotFound(err) {
+func (r *reader) lookUp(ctx context.Context, key model.Key) (claim *resource.ResourceClaim, err error) {
+	err = r.repeatRead(ctx, func() (err error) {
+		if claim, err = r.claims.Get(ctx, key); apierrors.IsNotFound(err) {
 			claim, err = nil, nil
 		}
 		return err

@@ -60,17 +60,20 @@ type Claim struct {
 	Unsupported *UnsupportedField // reason why the claim cannot be allocated, or nil
 
 	Allocation *Allocation // nil if the claim is not allocated
-	// Reports are the device statuses that drivers write for bindingConditions; Allocated is the
-	// time of the allocation.
-	Reports   []resourcev1.AllocatedDeviceStatus
-	Allocated metav1.Time
-	Consumers []Consumer // status.reservedFor, in the order of the API
-	Protected bool       // has the delete-protection finalizer
-	Deleting  bool
+	Attachment Attachment
+	Consumers  []Consumer // status.reservedFor, in the order of the API
+	Protected  bool       // has the delete-protection finalizer
+	Deleting   bool
 
 	// Generated is the object to create, for a claim that does not exist yet and is expected
 	// (ClaimStore.Expect); otherwise nil.
 	Generated *resource.ResourceClaim
+}
+
+// Attachment is how far devices with bindingConditions are attached to their node.
+type Attachment struct {
+	Reports   []resourcev1.AllocatedDeviceStatus // written by the drivers
+	Allocated metav1.Time                        // time of the allocation
 }
 
 // HasSameRequests reports whether two claims request the same numbers of devices of the same

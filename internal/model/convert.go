@@ -182,9 +182,9 @@ func ClaimFrom(claim *resource.ResourceClaim) *Claim {
 			ReservedForAnyPod: isTrue(result.ReservedForAnyPod),
 		}
 		if c.Allocation.Awaits() {
-			c.Reports = claim.Status.Devices
+			c.Attachment.Reports = claim.Status.Devices
 			if at := result.AllocationTimestamp; at != nil {
-				c.Allocated = *at
+				c.Attachment.Allocated = *at
 			}
 		}
 	}

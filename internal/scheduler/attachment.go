@@ -26,8 +26,8 @@ type attachment struct {
 func (a *attachment) ready() bool { return len(a.missing)+len(a.failed) == 0 }
 
 func (a *attachment) add(claim *model.Claim, began, now time.Time, timeout time.Duration) {
-	if !claim.Allocated.IsZero() {
-		began = claim.Allocated.Time
+	if !claim.Attachment.Allocated.IsZero() {
+		began = claim.Attachment.Allocated.Time
 	}
 	deadline := began.Add(timeout)
 	late := !now.Before(deadline)
@@ -60,8 +60,8 @@ func (a *attachment) add(claim *model.Claim, began, now time.Time, timeout time.
 
 // reportOn returns the conditions that the driver reports for the device or the share of it.
 func reportOn(claim *model.Claim, result *resourcev1.DeviceRequestAllocationResult) []metav1.Condition {
-	for i := range claim.Reports {
-		r := &claim.Reports[i]
+	for i := range claim.Attachment.Reports {
+		r := &claim.Attachment.Reports[i]
 		same := r.Driver == result.Driver && r.Pool == result.Pool && r.Device == result.Device
 		if same && (r.ShareID == nil) == (result.ShareID == nil) &&
 			(r.ShareID == nil || *r.ShareID == string(*result.ShareID)) {

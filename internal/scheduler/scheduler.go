@@ -63,8 +63,8 @@ type Options struct {
 	Meter Meter
 	// Features are the enabled features; the zero value enables all.
 	Features features.Set
-	// CreatesClaims means that plans create the claims that are generated for pods. Nothing else may
-	// create them at once; see claim.Options.
+	// CreatesClaims means that plans create the claims that are generated for pods. The claim
+	// controller must leave them to the scheduler; see claim.Options.
 	CreatesClaims bool
 	// Tracing makes the traces of what is scheduled; it may be nil.
 	Tracing trace.TracerProvider
