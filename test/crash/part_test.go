@@ -88,7 +88,7 @@ func newRunners(name string, set *client.Set, caches *client.Informers) ([]runne
 	}
 	switch name {
 	case controllers:
-		add(claim.New(set, caches, events, metrics.New().Claims, features.Set{}))
+		add(claim.New(set, caches, events, metrics.New().Claims, features.All()))
 		add(podgroup.New(set, caches, events))
 		add(job.New(set, caches, events))
 		add(replicaset.New(set, caches, events))
