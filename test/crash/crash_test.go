@@ -61,7 +61,7 @@ func TestCrashAtEachWrite(t *testing.T) {
 // of its writes: when it is back, every gang is bound or waits as a whole, before any other part does
 // something about it.
 func TestPlacementsAreWhole(t *testing.T) {
-	for _, name := range []string{"group", "job"} {
+	for _, name := range []string{"group", "job", "tree", "tree_claim"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server, err := memserver.New()

@@ -18,8 +18,8 @@
 // cannot, so that clients must list.
 //
 // The API server may also end within a placement, the request that binds a gang: after any number
-// of its writes, which create claims and bind pods. When it is back, every gang is bound or waits as
-// a whole, before any other component acts.
+// of its writes, which create claims and bind pods. When it is back, every gang and every tree of
+// groups is bound or waits as a whole, before any other component acts.
 //
 // At no time is a device allocated to two claims, has an entry two claims, or a bound pod a claim
 // that belongs to another. No pod is created in excess of the replicas, except as a replacement for

@@ -106,7 +106,8 @@ func (v view) line(object runtime.Object) string {
 		return fmt.Sprintf("podgroup %s: %d claims%s", name, len(o.Status.ResourceClaimStatuses),
 			conditions(o.Status.Conditions))
 	case *v1alpha3.CompositePodGroup:
-		return fmt.Sprintf("compositepodgroup %s%s", name, conditions(o.Status.Conditions))
+		return fmt.Sprintf("compositepodgroup %s: %d claims%s", name, len(o.Status.ResourceClaimStatuses),
+			conditions(o.Status.Conditions))
 	case *core.Pod:
 		bound := "on a node"
 		if o.Spec.NodeName == "" {
@@ -170,11 +171,12 @@ func conditions(list []metav1.Condition) string {
 	return text
 }
 
-func deref(n *int32) int32 {
-	if n == nil {
-		return 0
+// deref returns what a field points to, or the zero value.
+func deref[T any](field *T) (value T) {
+	if field != nil {
+		value = *field
 	}
-	return *n
+	return value
 }
 
 // whole checks that each gang that was never scheduled is on nodes as a whole or not at all.
@@ -195,6 +197,7 @@ func (s *stage) whole() {
 			s.Errorf("%d of the gang %s are on nodes when the API server is back", n, group.Name)
 		}
 	}
+	s.wholeTrees(members)
 }
 
 // sound holds at rest: a gang is whole or not there, and who holds devices is there.
@@ -219,6 +222,9 @@ func (s *stage) sound() {
 		}
 	}
 	s.wholeTrees(members)
+	for _, object := range s.server.Objects(compositeKind) {
+		here[object.(metav1.Object).GetUID()] = true
+	}
 	for _, object := range s.server.Objects(claimKind) {
 		claim := object.(*resource.ResourceClaim)
 		if claim.Status.Allocation != nil && len(claim.Status.ReservedFor) == 0 {
@@ -228,28 +234,6 @@ func (s *stage) sound() {
 			if !here[ref.UID] {
 				s.Errorf("claim %s is held for %s %s, which is gone", claim.Name, ref.Resource, ref.Name)
 			}
-		}
-	}
-}
-
-// wholeTrees: a tree whose children were never scheduled has no pods on nodes, or enough in enough groups.
-func (s *stage) wholeTrees(members map[string]int) {
-	s.Helper()
-	children, pods := map[string]int{}, map[string]int{} // by CompositePodGroup
-	for _, object := range s.server.Objects(groupKind) {
-		group := object.(*scheduling.PodGroup)
-		if parent := group.Spec.ParentCompositePodGroupName; parent != nil && members[group.Name] > 0 {
-			pods[*parent] += members[group.Name]
-			children[*parent]++
-		}
-	}
-	for _, object := range s.server.Objects(compositeKind) {
-		tree := object.(*v1alpha3.CompositePodGroup)
-		whole := meta.IsStatusConditionTrue(tree.Status.Conditions, scheduling.CompositePodGroupInitiallyScheduled)
-		if gang := tree.Spec.SchedulingPolicy.Gang; gang != nil && pods[tree.Name] > 0 &&
-			children[tree.Name] < int(gang.MinGroupCount) &&
-			!whole {
-			s.Errorf("%d groups of the tree %s are on nodes", children[tree.Name], tree.Name)
 		}
 	}
 }

@@ -89,7 +89,8 @@ func newRunners(name string, set *client.Set, caches *client.Informers) ([]runne
 	}
 	switch name {
 	case controllers:
-		add(claim.New(set, caches, events, metrics.New().Claims, claim.Options{Scheduler: corev1.DefaultSchedulerName}))
+		add(claim.New(set, caches, events, metrics.New().Claims,
+			claim.Options{Features: features.All(), Scheduler: corev1.DefaultSchedulerName}))
 		add(podgroup.New(set, caches, events))
 		add(job.New(set, caches, events))
 		add(replicaset.New(set, caches, events))

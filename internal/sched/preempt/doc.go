@@ -17,8 +17,8 @@
 //     The cost is estimated for all sites by counting (estimate.go); the cheapest is tried first,
 //     and others as long as their estimate is lower than the cost of the best result.
 //   - A claim is freed with its last consumer, and never one with a consumer that is neither a pod
-//     nor a PodGroup. The claim of a PodGroup is reclaimed by the scheduler once the group has no
-//     pods (trial.go).
+//     nor a group. The claim of a PodGroup or CompositePodGroup is reclaimed by the scheduler once
+//     no pod of the group is on a node (trial.go, idle.go).
 //
 // The package deletes nothing: its caller evicts the victims of a Result, and reserves the unit's
 // nodes and devices by its Nomination.

@@ -199,48 +199,6 @@ func (g *gatherer) addGroup(key model.Key) (terminating []*model.Pod) {
 	return terminating
 }
 
-// addIdleGroups adds groups that run no pod and keep devices for later ones: no pod has to be
-// evicted.
-func (g *gatherer) addIdleGroups() {
-	state := g.trial.state
-	own := g.unit.GroupKeys()
-	idle := map[model.Key][]model.Key{}
-	state.Claims.Each(func(claim *model.Claim) bool {
-		if claim.Allocation == nil || len(claim.Consumers) != 1 || !isGroup(claim.Consumers[0]) || claim.Deleting {
-			return true
-		}
-		group := model.Key{Namespace: claim.Key.Namespace, Name: claim.Consumers[0].Name}
-		if g.trial.isEmpty(model.UnitKey{Group: true, Key: group}) && !slices.Contains(own, group) {
-			idle[group] = append(idle[group], claim.Key)
-		}
-		return true
-	})
-	for key, claims := range idle {
-		group, ok := state.Groups.Get(key)
-		first, _ := state.Claims.Get(claims[0])
-		if !ok || group.UID != first.Consumers[0].UID {
-			continue
-		}
-		slices.SortFunc(claims, model.CompareKeys)
-		g.add(&victim{
-			key: key, group: key, wholeGroup: true, priority: idlePriority(state, group), claims: claims,
-			started: group.Created,
-		})
-	}
-}
-
-// idlePriority returns the priority of a group that runs no pod.
-func idlePriority(state *model.State, group *model.Group) int32 {
-	if group.Priority != nil {
-		return *group.Priority
-	}
-	unit, ok := state.Unit(state.UnitOfGroup(group.Key))
-	if !ok {
-		return 0
-	}
-	return unit.Priority
-}
-
 // usesClaims reports whether some pod of the unit uses claims.
 func usesClaims(state *model.State, unit *model.Unit) bool {
 	return slices.ContainsFunc(unit.Pods, func(pod *model.Pod) bool { return placement.UsesClaims(state, pod) })

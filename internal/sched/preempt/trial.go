@@ -125,3 +125,7 @@ func unitOf(namespace string, c model.Consumer) model.UnitKey {
 func isGroup(c model.Consumer) bool {
 	return c.APIGroup == "scheduling.k8s.io" && c.Resource == "podgroups"
 }
+
+func isComposite(c model.Consumer) bool {
+	return c.APIGroup == "scheduling.k8s.io" && c.Resource == "compositepodgroups"
+}
