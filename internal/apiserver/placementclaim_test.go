@@ -169,7 +169,8 @@ func (w *placementWorld) sameManagedFields(claim *resource.ResourceClaim, placed
 			if e.Time.IsZero() {
 				w.t.Errorf("an entry of %s without a time", e.Manager)
 			}
-			out = append(out, fmt.Sprint(e.Manager, e.Operation, e.APIVersion, e.Subresource, e.FieldsType, string(e.FieldsV1.Raw)))
+			out = append(out, fmt.Sprint(e.Manager, e.Operation, e.APIVersion, e.Subresource, e.FieldsType,
+				e.FieldsV1.GetRawString()))
 		}
 		return out
 	}

@@ -107,7 +107,8 @@ func TestPlacedClaim(t *testing.T) {
 	claim.Status.Allocation = &resource.AllocationResult{}
 	claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{result}
 	claim.Status.Devices = []resourcev1.AllocatedDeviceStatus{{Device: "d"}}
-	if c := PlacedClaim(features.Set{}, claim); !c.Allocation.Awaits() || len(c.Attachment.Reports) == 0 || c.Unsupported != nil {
+	if c := PlacedClaim(features.Set{}, claim); !c.Allocation.Awaits() || len(c.Attachment.Reports) == 0 ||
+		c.Unsupported != nil {
 		t.Errorf("with all on: %+v", c)
 	}
 	c := PlacedClaim(features.Set{}.Without(features.DeviceStatus), claim)

@@ -18,7 +18,9 @@ func TestExpectedClaim(t *testing.T) {
 	}
 	expect := func(s *State) { s.Claims.Expect(expected) }
 	plan := func(s *State) {
-		s.Claims.Assume(key, Assumption{NewClaim: expected, Allocation: allocationOf("x"), Consumers: []Consumer{PodConsumer("p", "p-uid")}})
+		s.Claims.Assume(key, Assumption{
+			NewClaim: expected, Allocation: allocationOf("x"), Consumers: []Consumer{PodConsumer("p", "p-uid")},
+		})
 	}
 	refuse := func(s *State) { s.Claims.Forget(key) }
 	unexpect := func(s *State) { s.Claims.Unexpect(key, "p-uid") }

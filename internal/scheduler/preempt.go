@@ -97,7 +97,22 @@ func (s *Scheduler) evictFor(ctx context.Context, key model.UnitKey, e *eviction
 	klog.V(2).InfoS("Preempting pods of lower priority", "unit", key, "pods", len(e.pods))
 	s.hold(key)
 	e.done = func() { s.release(key) }
-	s.startEviction(ctx, e, func() { s.retryLater(key, nil) })
+	s.startEviction(ctx, e, func() {
+		s.retryLater(key, nil)
+		s.finishLater(e.pods)
+	})
+}
+
+// finishLater looks for the victims of an eviction that failed after they got their condition, so
+// that it is completed. The events by which the scheduler received the conditions may have passed.
+func (s *Scheduler) finishLater(pods []*model.Pod) {
+	s.runAfter(lastRetry, func() []model.Topic {
+		topics := make([]model.Topic, len(pods))
+		for i, pod := range pods {
+			topics[i] = model.Topic{Kind: model.TopicPod, Key: pod.Key}
+		}
+		return topics
+	})
 }
 
 // startEviction writes an eviction concurrently. failed is called if that does not succeed.

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -215,6 +216,47 @@ func TestPreemptionCrashAfterEachWrite(t *testing.T) {
 			}
 			x.clean(t)
 		})
+	}
+}
+
+// R36, R50: whichever write of a preemption fails or loses its answer, it is completed.
+func TestPreemptionWithAWriteThatFails(t *testing.T) {
+	failure := apierrors.NewTimeoutError("no answer", 0)
+	for at := range 3 + 1 + 3 { // three pods are told, and the group; three pods are deleted
+		for _, made := range []bool{false, true} {
+			t.Run(fmt.Sprintf("write %d, made %t", at, made), func(t *testing.T) {
+				s := gangOnDevice(t)
+				x := start(t, s)
+				writes := 0
+				fails := func(write string) bool {
+					if !strings.HasPrefix(write, "evict ") && write != "group g" && !strings.HasPrefix(write, "tell g-") {
+						return false
+					}
+					writes++
+					return writes == at+1
+				}
+				if made {
+					x.link.lose = fails
+				} else {
+					x.link.refuse = func(write string) error {
+						if fails(write) {
+							return failure
+						}
+						return nil
+					}
+				}
+				x.pass(30 * time.Second)
+				if got := s.going(); len(got) != 3 || writes <= at {
+					t.Fatalf("%v are being deleted, after %v", got, x.link.writes)
+				}
+				s.end("g-0", "g-1", "g-2")
+				x.pass(15 * time.Second)
+				if got := s.bound(""); !slices.Equal(got, []string{"high"}) {
+					t.Errorf("bound are %v: %s", got, s.message("high"))
+				}
+				x.clean(t)
+			})
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	resourcev1 "k8s.io/api/resource/v1"
@@ -32,7 +33,7 @@ func managedEntry(manager, subresource string, fields *fieldpath.Set, now time.T
 	return metav1.ManagedFieldsEntry{
 		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: subresource,
 		APIVersion: resourcev1.SchemeGroupVersion.String(), Time: &at, FieldsType: "FieldsV1",
-		FieldsV1: &metav1.FieldsV1{Raw: raw.Bytes()},
+		FieldsV1: metav1.NewFieldsV1(raw.String()),
 	}
 }
 
@@ -102,7 +103,7 @@ func (p *fieldPaths) addConsumer(ref *resourcev1.ResourceClaimConsumerReference,
 		return
 	}
 	p.add(true, at...)
-	at = at[:len(at):len(at)]
+	at = slices.Clip(at)
 	p.add(ref.APIGroup != "", append(at, "apiGroup")...)
 	p.add(true, append(at, "resource")...)
 	p.add(true, append(at, "name")...)

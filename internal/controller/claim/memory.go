@@ -218,6 +218,13 @@ func (f *foreignChecked) due(uid types.UID) bool {
 	return true
 }
 
+// forget removes the record of a check that failed, so that the consumer is checked again.
+func (f *foreignChecked) forget(uid types.UID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.times.Remove(uid)
+}
+
 // foreignSince records when consumers that are neither pods nor PodGroups were first seen in
 // status.reservedFor. The scheduler writes them before it binds the first pod, and they represent
 // pods that are not named. Until that pod is in the cache, only they keep the claim.

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/api/scheduling/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
@@ -48,19 +49,9 @@ func (c *Controller) reconcilePod(ctx context.Context, key Key) error {
 		c.queue.AddAfter(key, left)
 		return nil
 	}
-	owner := claims.PodOwner(pod, group)
-	if pod.Spec.NodeName != "" && group != nil && claims.LacksRecord(pod) {
-		generated, err := c.generatedFor(ctx, group)
-		if err != nil {
-			return fmt.Errorf("%s: %w", key, err)
-		}
-		var unsure bool
-		if owner, unsure = owner.WithFormerClaims(pod, group, generated); unsure {
-			c.queue.AddAfter(key, unsurePeriod)
-		}
-	}
-	if !c.features.On(features.WorkloadClaims) {
-		owner = owner.WithoutGroupClaims(pod, group)
+	owner, err := c.ownerOf(ctx, pod, group)
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
 	}
 	records, err := c.settle(ctx, key, pod, owner)
 	if err != nil {
@@ -75,6 +66,26 @@ func (c *Controller) reconcilePod(ctx context.Context, key Key) error {
 		return nil
 	}
 	return c.reserve(ctx, pod, group)
+}
+
+// ownerOf returns the pod as an owner of claims. A pod that was bound before its status named the
+// claims of its group is looked at again if it cannot be told which these were.
+func (c *Controller) ownerOf(ctx context.Context, pod *core.Pod, group *scheduling.PodGroup) (claims.Owner, error) {
+	owner := claims.PodOwner(pod, group)
+	if pod.Spec.NodeName != "" && group != nil && claims.LacksRecord(pod) {
+		generated, err := c.generatedFor(ctx, group)
+		if err != nil {
+			return claims.Owner{}, err
+		}
+		var unsure bool
+		if owner, unsure = owner.WithFormerClaims(pod, group, generated); unsure {
+			c.queue.AddAfter(keyOf(Pod, pod), unsurePeriod)
+		}
+	}
+	if !c.features.On(features.WorkloadClaims) {
+		owner = owner.WithoutGroupClaims(pod, group)
+	}
+	return owner, nil
 }
 
 // generatedFor returns the claims that were generated for PodGroups with the name of this one. If

@@ -187,6 +187,9 @@ func (c *Controller) foreignGone(
 		return false, nil
 	}
 	gone, err := c.server.Foreign.ForeignGone(ctx, namespace, ref)
+	if err != nil {
+		c.foreignChecked.forget(ref.UID)
+	}
 	if gone {
 		c.deleted.Add(ref.UID, nil)
 		c.release(ref.UID) // its other claims

@@ -73,7 +73,8 @@ func TestClaimsAreCreatedWithTheirDevices(t *testing.T) {
 		return names
 	}
 	eventually(t, "all but one pod are bound", func() bool { return len(bound()) == devices })
-	if err := set.Pods(ns).Delete(t.Context(), bound()[0], metav1.DeleteOptions{GracePeriodSeconds: new(int64)}); err != nil {
+	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
+	if err := set.Pods(ns).Delete(t.Context(), bound()[0], now); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the pod that waited is bound", func() bool { return len(bound()) == devices })
