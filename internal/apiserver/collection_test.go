@@ -1,11 +1,14 @@
 package apiserver_test
 
 import (
+	"flag"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,27 +18,45 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver"
 )
 
-// TestLargeCollectionIsDeletedInFull deletes a collection with a timeout that every other request
-// exceeds (P26): the collection is deleted to the last object.
+// collection is the size of the collection of TestLargeCollectionIsDeletedInFull. P26 is about tens
+// of thousands.
+var collection = flag.Int("collection", 200, "objects of a large collection")
+
+// TestLargeCollectionIsDeletedInFull creates pods and deletes them as one collection, with a timeout
+// that every other request exceeds (P26): the collection is deleted to the last object.
 func TestLargeCollectionIsDeletedInFull(t *testing.T) {
-	const objects, tooShort = 200, "1ns"
+	const tooShort, writers = "1ns", 16
 	s := startServer(t, apiserver.Config{DataDir: t.TempDir(), UnsafeNoFsync: true})
-	clients, err := kubernetes.NewForConfig(s.Loopback())
+	config := rest.CopyConfig(s.Loopback())
+	config.QPS = -1
+	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	maps := clients.CoreV1().ConfigMaps(metav1.NamespaceDefault)
-	for i := range objects {
-		m := &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("m-%d", i), Labels: map[string]string{"many": "yes"}},
-		}
-		if _, err := maps.Create(t.Context(), m, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+	pods := clients.CoreV1().Pods(metav1.NamespaceDefault)
+	began := time.Now()
+	var group errgroup.Group
+	for w := range writers {
+		group.Go(func() error {
+			for i := w; i < *collection; i += writers {
+				pod := &corev1.Pod{
+					ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("p-%d", i), Labels: map[string]string{"many": "yes"}},
+					Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "example.com/image"}}},
+				}
+				if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+					return fmt.Errorf("pod %d: %w", i, err)
+				}
+			}
+			return nil
+		})
 	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	created := time.Now()
 	request := func(verb *rest.Request) error {
 		return verb.Namespace(metav1.NamespaceDefault).Resource(
-			"configmaps",
+			"pods",
 		).Param("labelSelector", "many=yes").Param(
 			"timeout",
 			tooShort,
@@ -51,11 +72,13 @@ func TestLargeCollectionIsDeletedInFull(t *testing.T) {
 	if err := request(client.Delete()); err != nil {
 		t.Fatalf("delete: %v", err)
 	}
-	left, err := maps.List(t.Context(), metav1.ListOptions{LabelSelector: "many=yes"})
+	t.Logf("%d pods were created in %s and deleted in %s", *collection, created.Sub(began).Round(time.Millisecond),
+		time.Since(created).Round(time.Millisecond))
+	left, err := pods.List(t.Context(), metav1.ListOptions{LabelSelector: "many=yes"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(left.Items) > 0 {
-		t.Errorf("%d of %d objects are left", len(left.Items), objects)
+		t.Errorf("%d of %d pods are left", len(left.Items), *collection)
 	}
 }

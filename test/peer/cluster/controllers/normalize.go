@@ -17,7 +17,7 @@ import (
 // compared are the resources whose objects are compared.
 var compared = []string{
 	"deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps", "controllerrevisions.apps",
-	"jobs.batch",
+	"jobs.batch", "cronjobs.batch", "replicationcontrollers",
 	"pods", "persistentvolumeclaims", "configmaps", "poddisruptionbudgets.policy",
 }
 
@@ -96,8 +96,8 @@ func newNormalizer(namespace string, objects []unstructured.Unstructured) *norma
 	return n
 }
 
-// addSymbols determines a symbol for the hash of a template: the owner's name and the number of the
-// revision.
+// addSymbols determines a symbol for the hash of a template, or for the time of a Job: the owner's
+// name and the number of the revision.
 func (n *normalizer) addSymbols(obj *unstructured.Unstructured) {
 	var hash, revision string
 	switch obj.GetKind() {
@@ -107,6 +107,11 @@ func (n *normalizer) addSymbols(obj *unstructured.Unstructured) {
 		hash = obj.GetName()[strings.LastIndex(obj.GetName(), "-")+1:]
 		number, _, _ := unstructured.NestedInt64(obj.Object, "revision")
 		revision = fmt.Sprint(number)
+	case "Job":
+		// The Job of a CronJob is named for the minute at which it is due.
+		if c := metav1.GetControllerOf(obj); c != nil && c.Kind == "CronJob" {
+			hash, revision = obj.GetName()[strings.LastIndex(obj.GetName(), "-")+1:], "minute"
+		}
 	}
 	if hash == "" {
 		return
@@ -141,6 +146,9 @@ func (n *normalizer) name(name, generated string) string {
 // random matches the random suffix of a pod's name in an event, when the pod may have been deleted.
 var random = regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{5}$`)
 
+// minuteEnd matches the time at the end of the name of a CronJob's Job.
+var minuteEnd = regexp.MustCompile(`-[0-9]{8}$`)
+
 // hashEnd matches the hash at the end of a ReplicaSet's name, when the ReplicaSet may have been
 // deleted.
 var hashEnd = regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{8,10}$`)
@@ -148,7 +156,9 @@ var hashEnd = regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{8,10}$`)
 func (n *normalizer) event(kind, name, eventType, reason string) {
 	switch kind {
 	case "Pod":
-		name = hashEnd.ReplaceAllString(random.ReplaceAllString(name, ""), "-{hash}")
+		name = hashEnd.ReplaceAllString(minuteEnd.ReplaceAllString(random.ReplaceAllString(name, ""), "-{minute}"), "-{hash}")
+	case "Job":
+		name = minuteEnd.ReplaceAllString(name, "-{minute}")
 	case "ReplicaSet":
 		name = hashEnd.ReplaceAllString(name, "-{hash}")
 	}
@@ -234,7 +244,7 @@ func stripAccount(v any) {
 }
 
 // timeFields are the fields whose value is a time.
-var timeFields = regexp.MustCompile(`(Time|Timestamp|startedAt|finishedAt)$`)
+var timeFields = regexp.MustCompile(`(Time|[Tt]imestamp|startedAt|finishedAt)$`)
 
 func (n *normalizer) flatten(out map[string]string, path string, v any) {
 	switch v := v.(type) {
@@ -282,6 +292,9 @@ func (n *normalizer) value(path string, v any) string {
 	}
 	if name, ok := n.names[s]; ok {
 		return "(uid of " + name + ")"
+	}
+	if strings.HasSuffix(path, ".resourceVersion") { // of a reference
+		return "(a version)"
 	}
 	if path == "uid" || strings.HasSuffix(path, ".uid") || strings.HasSuffix(path, "controller-uid") ||
 		strings.HasSuffix(path, ".podUID") {
