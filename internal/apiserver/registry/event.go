@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -33,16 +34,21 @@ func events() entry {
 		createOnUpdate: true,
 		ttlSeconds:     eventTTLSeconds,
 		fields:         eventFields,
-		validate:       validation.ValidateEvent,
-		validateUpdate: validation.ValidateEventUpdate,
+		fieldIn:        eventField,
+		validate:       func(*corev1.Event) field.ErrorList { return nil }, // by group, in validateIn
+		validateUpdate: func(_, _ *corev1.Event) field.ErrorList { return nil },
 		validateIn: func(ctx context.Context, e, old *corev1.Event) field.ErrorList {
-			if info, ok := genericapirequest.RequestInfoFrom(ctx); !ok || info.APIGroup != eventsv1.GroupName {
-				return nil
-			}
-			if old == nil {
+			info, ok := genericapirequest.RequestInfoFrom(ctx)
+			switch newer := ok && info.APIGroup == eventsv1.GroupName; {
+			case newer && old == nil:
 				return validation.ValidateNewerEvent(e)
+			case newer:
+				return validation.ValidateNewerEventUpdate(e, old)
+			case old == nil:
+				return validation.ValidateEvent(e)
+			default:
+				return validation.ValidateEventUpdate(e, old)
 			}
-			return validation.ValidateNewerEventUpdate(e, old)
 		},
 	}
 }
@@ -57,6 +63,34 @@ var _ rest.GroupVersionKindProvider = newerEvents{}
 // GroupVersionKind implements rest.GroupVersionKindProvider.
 func (newerEvents) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind {
 	return eventsv1.SchemeGroupVersion.WithKind("Event")
+}
+
+// eventField converts the field name of a stored event to a group: events.k8s.io has other names.
+func eventField(gv schema.GroupVersion, field string) string {
+	if gv.Group != eventsv1.GroupName {
+		return field
+	}
+	first, rest, nested := strings.Cut(field, ".")
+	switch first {
+	case "involvedObject":
+		first = "regarding"
+	case "message":
+		first = "note"
+	case "reportingComponent":
+		first = "reportingController"
+	case "source":
+		first = "deprecatedSource"
+	case "count":
+		first = "deprecatedCount"
+	case "firstTimestamp":
+		first = "deprecatedFirstTimestamp"
+	case "lastTimestamp":
+		first = "deprecatedLastTimestamp"
+	}
+	if nested {
+		return first + "." + rest
+	}
+	return first
 }
 
 // newerEventFields maps the selectable fields of events.k8s.io to those of the stored version.

@@ -85,8 +85,8 @@ type kind[T any, P pointer[T]] struct {
 	// validateIn has validation that applies only to some API groups or versions; old is nil for a
 	// new object.
 	validateIn func(ctx context.Context, obj, old P) field.ErrorList
-	// fieldIn converts a field name of the stored version to the request's version.
-	fieldIn func(version, field string) string
+	// fieldIn converts a field name of the stored version to the request's group and version.
+	fieldIn func(gv schema.GroupVersion, field string) string
 	// warnings returns warnings for the client; old is nil for a new object.
 	warnings func(obj, old P) []string
 

@@ -11,6 +11,7 @@ import (
 	upstreamv1beta2 "k8s.io/api/resource/v1beta2"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -239,8 +240,8 @@ func resourceSlices(now func() time.Time) entry {
 
 // claimField converts the field name of a stored claim or template to a version: in v1beta1 the
 // fields of "exactly" are in the request itself.
-func claimField(version, field string) string {
-	if version != "v1beta1" {
+func claimField(gv schema.GroupVersion, field string) string {
+	if gv.Version != "v1beta1" {
 		return field
 	}
 	return strings.Replace(field, ".exactly", "", 1)
@@ -251,9 +252,9 @@ var sliceDevice = regexp.MustCompile(`^spec\.devices\[\d+\]`)
 
 // sliceField converts the field name of a stored slice to a version: in v1beta1 all fields of a
 // device except its name are in "basic".
-func sliceField(version, field string) string {
+func sliceField(gv schema.GroupVersion, field string) string {
 	device := sliceDevice.FindString(field)
-	if version != "v1beta1" || device == "" || field == device || field == device+".name" {
+	if gv.Version != "v1beta1" || device == "" || field == device || field == device+".name" {
 		return field
 	}
 	return device + ".basic" + strings.TrimPrefix(field, device)

@@ -6,9 +6,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
@@ -195,10 +197,11 @@ func TestWorkloadField(t *testing.T) {
 		"spec.podGroupTemplates[1].disruptionMode.all":            "spec.podGroupTemplates[1].disruptionMode",
 		"spec.resourceClaims[0].clusterResourceClaimTemplateName": "spec.resourceClaims[0].clusterResourceClaimTemplateName",
 	} {
-		if got := workloadField("v1alpha2", stored); got != want {
+		older := schema.GroupVersion{Group: schedulingv1beta1.GroupName, Version: "v1alpha2"}
+		if got := workloadField(older, stored); got != want {
 			t.Errorf("%s: got %s, want %s", stored, got, want)
 		}
-		if got := workloadField("v1beta1", stored); got != stored {
+		if got := workloadField(schedulingv1beta1.SchemeGroupVersion, stored); got != stored {
 			t.Errorf("%s in v1beta1: got %s", stored, got)
 		}
 	}
@@ -302,7 +305,7 @@ func TestEmptySelectorWithNoExecuteWarns(t *testing.T) {
 
 func TestFieldsOfV1beta1(t *testing.T) {
 	for _, tt := range []struct {
-		name         func(version, field string) string
+		name         func(gv schema.GroupVersion, field string) string
 		stored, want string
 	}{
 		{claimField, "spec.devices.requests[0].exactly.count", "spec.devices.requests[0].count"},
@@ -314,11 +317,26 @@ func TestFieldsOfV1beta1(t *testing.T) {
 		{sliceField, "spec.devices", "spec.devices"},
 		{sliceField, "spec.pool.name", "spec.pool.name"},
 	} {
-		if got := tt.name("v1beta1", tt.stored); got != tt.want {
+		if got := tt.name(schema.GroupVersion{Group: resourcev1.GroupName, Version: "v1beta1"}, tt.stored); got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.stored, got, tt.want)
 		}
-		if got := tt.name("v1", tt.stored); got != tt.stored {
+		if got := tt.name(resourcev1.SchemeGroupVersion, tt.stored); got != tt.stored {
 			t.Errorf("%s in v1: got %s", tt.stored, got)
+		}
+	}
+}
+
+func TestEventField(t *testing.T) {
+	for stored, want := range map[string]string{
+		"involvedObject.namespace": "regarding.namespace", "message": "note", "source": "deprecatedSource",
+		"count": "deprecatedCount", "reportingComponent": "reportingController", "series.count": "series.count",
+		"metadata.name": "metadata.name",
+	} {
+		if got := eventField(eventsv1.SchemeGroupVersion, stored); got != want {
+			t.Errorf("%s: got %s, want %s", stored, got, want)
+		}
+		if got := eventField(corev1.SchemeGroupVersion, stored); got != stored {
+			t.Errorf("%s in core: got %s", stored, got)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	schedulingv1alpha2 "github.com/allot-dev/allot/api/scheduling/v1alpha2"
@@ -152,8 +153,8 @@ func compositePodGroups() entry {
 }
 
 // workloadField converts a field name of a stored Workload or PodGroup to a version.
-func workloadField(version, field string) string {
-	if version != "v1alpha2" {
+func workloadField(gv schema.GroupVersion, field string) string {
+	if gv.Version != "v1alpha2" {
 		return field
 	}
 	if rest, ok := strings.CutPrefix(field, "spec.workloadRef"); ok {

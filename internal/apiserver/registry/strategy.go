@@ -121,14 +121,14 @@ func (s strategy[T, P]) validateIn(ctx context.Context, obj, old P) field.ErrorL
 	return s.kind.validateIn(ctx, obj, old)
 }
 
-// asRequested converts the field names to the request's version.
+// asRequested converts the field names to the request's group and version.
 func (s strategy[T, P]) asRequested(ctx context.Context, errs field.ErrorList) field.ErrorList {
 	info, ok := genericapirequest.RequestInfoFrom(ctx)
 	if s.kind.fieldIn == nil || !ok {
 		return errs
 	}
 	for _, e := range errs {
-		e.Field = s.kind.fieldIn(info.APIVersion, e.Field)
+		e.Field = s.kind.fieldIn(schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, e.Field)
 	}
 	return errs
 }

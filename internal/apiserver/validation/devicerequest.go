@@ -137,10 +137,13 @@ func deviceTolerations(path *field.Path, list []resourcev1.DeviceToleration) fie
 // deviceToleration checks a toleration. The generated rules check the format of key, operator and
 // effect.
 func deviceToleration(path *field.Path, t *resourcev1.DeviceToleration) field.ErrorList {
-	if t.Operator == resourcev1.DeviceTolerationOpExists {
+	switch t.Operator {
+	case resourcev1.DeviceTolerationOpExists:
 		return check(t.Value == "", path.Child("value"), t.Value, "must be empty with operator Exists")
+	case resourcev1.DeviceTolerationOpEqual:
+		return labelValue(path.Child("value"), t.Value)
 	}
-	return labelValue(path.Child("value"), t.Value)
+	return nil // only the operator is invalid
 }
 
 // chosen reports whether reference is the name of a request without subrequests, or a request and

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/validate/content"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -18,7 +19,7 @@ const (
 	maxEventMessage = 1024
 )
 
-// ValidateEvent checks a new event. Its name starts with the name of any object, and therefore need
+// ValidateEvent checks a new event of the core group. Its name starts with the name of any object, and therefore need
 // not be a DNS name. Its finalizers need no domain.
 func ValidateEvent(event *corev1.Event) field.ErrorList {
 	return orMetadata(eventContent(event),
@@ -33,22 +34,21 @@ func pathName(name string, prefix bool) []string {
 	return content.IsPathSegmentName(name)
 }
 
-// ValidateEventUpdate checks a change of an event, such as another occurrence.
+// ValidateEventUpdate checks a change of an event of the core group, such as another occurrence.
 func ValidateEventUpdate(event, old *corev1.Event) field.ErrorList {
 	return orMetadata(eventContent(event),
 		func() field.ErrorList { return objectMetaUpdate(&event.ObjectMeta, &old.ObjectMeta) })
 }
 
-// ValidateNewerEvent checks what events.k8s.io requires of a new event in addition to
-// ValidateEvent: the new format, without deprecated fields.
+// ValidateNewerEvent checks a new event of events.k8s.io. It must be in the new format, without
+// deprecated fields, and its metadata is checked as that of other kinds is.
 func ValidateNewerEvent(event *corev1.Event) field.ErrorList {
 	errs := join(
-		when(event.Name != "", func() field.ErrorList {
-			return form(field.NewPath("metadata", "name"), event.Name, validation.IsDNS1123Subdomain)
-		}),
-		finalizers(field.NewPath("metadata", "finalizers"), event.Finalizers),
+		eventContent(event),
+		metadata(&event.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain),
 		eventSeries(event.Series),
-		oneOf(field.NewPath("type"), event.Type, corev1.EventTypeNormal, corev1.EventTypeWarning),
+		check(slices.Contains([]string{corev1.EventTypeNormal, corev1.EventTypeWarning}, event.Type), field.NewPath("type"),
+			event.Type, `must be "Normal" or "Warning"`),
 	)
 	if event.EventTime.IsZero() {
 		errs = append(errs, field.Required(field.NewPath("eventTime"), ""))
@@ -64,16 +64,17 @@ func ValidateNewerEvent(event *corev1.Event) field.ErrorList {
 	return errs
 }
 
-// ValidateNewerEventUpdate checks what events.k8s.io requires of a change in addition to
-// ValidateEventUpdate: only the series may change.
+// ValidateNewerEventUpdate checks a change of an event of events.k8s.io. Only the metadata and the
+// series may change.
 func ValidateNewerEventUpdate(event, old *corev1.Event) field.ErrorList {
 	var errs field.ErrorList
 	if !equality.Semantic.DeepEqual(event.Series, old.Series) {
 		errs = eventSeries(event.Series)
 	}
 	return join(
+		eventContent(event),
+		metadataUpdate(&event.ObjectMeta, &old.ObjectMeta),
 		errs,
-		finalizers(field.NewPath("metadata", "finalizers"), event.Finalizers),
 		same(field.NewPath("involvedObject"), event.InvolvedObject, old.InvolvedObject),
 		same(field.NewPath("reason"), event.Reason, old.Reason),
 		same(field.NewPath("message"), event.Message, old.Message),

@@ -30,7 +30,7 @@ var rulesets = sync.OnceValue(func() map[string]ruleset {
 	}
 	for _, r := range registry.RulesByResource(api.NewScheme()) {
 		out[r.Kind.Kind] = ruleset{
-			create: func(obj runtime.Object) field.ErrorList { return r.Create.Validate(administrator(), obj) },
+			create: func(obj runtime.Object) field.ErrorList { return r.Create.Validate(administrator(obj), obj) },
 			update: onUpdate(r.Update),
 			status: onUpdate(r.Status),
 		}
@@ -38,10 +38,13 @@ var rulesets = sync.OnceValue(func() map[string]ruleset {
 	return out
 })
 
-// administrator returns the context of a request of somebody who may write every part of a status.
-func administrator() context.Context {
-	return request.WithUser(context.Background(),
-		&user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup}})
+// administrator returns the context of a request of somebody who may write every part of a status,
+// in the group and version of the object.
+func administrator(obj runtime.Object) context.Context {
+	gvk := obj.GetObjectKind().GroupVersionKind()
+	ctx := request.WithRequestInfo(context.Background(),
+		&request.RequestInfo{IsResourceRequest: true, APIGroup: gvk.Group, APIVersion: gvk.Version})
+	return request.WithUser(ctx, &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup}})
 }
 
 func onCreate[P runtime.Object](validate func(P) field.ErrorList) func(runtime.Object) field.ErrorList {
@@ -53,6 +56,6 @@ func onUpdate(strategy rest.RESTUpdateStrategy) func(now, old runtime.Object) fi
 		return nil
 	}
 	return func(now, old runtime.Object) field.ErrorList {
-		return strategy.ValidateUpdate(administrator(), now, old)
+		return strategy.ValidateUpdate(administrator(now), now, old)
 	}
 }

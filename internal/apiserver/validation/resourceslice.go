@@ -152,19 +152,26 @@ func skippedOperations(path *field.Path, list []resourcev1.SkipNodeOperation) fi
 }
 
 // partitionType checks the attribute that distinguishes the partitions of a device: each device
-// that consumes counters must have it, as a string.
+// that consumes counters must have it, as a string. No device can have an attribute with a malformed
+// name, which the generated rules report.
 func partitionType(path *field.Path, spec *resourcev1.ResourceSliceSpec) field.ErrorList {
 	if spec.PartitionTypeAttribute == nil {
 		return nil
 	}
 	name := string(*spec.PartitionTypeAttribute)
 	bare := resourcev1.QualifiedName(strings.TrimPrefix(name, spec.Driver+"/"))
-	consumers := false
-	errs := each(path.Child("devices"), spec.Devices, func(at *field.Path, d *resourcev1.Device) field.ErrorList {
-		if len(d.ConsumesCounters) == 0 {
+	consumes := func(d resourcev1.Device) bool { return len(d.ConsumesCounters) > 0 }
+	if !slices.ContainsFunc(spec.Devices, consumes) {
+		return one(field.Invalid(path.Child("partitionTypeAttribute"), name,
+			"may only be set where a device consumes counters"))
+	}
+	if !strings.Contains(name, "/") || len(qualifiedName(path, resourcev1.QualifiedName(name))) > 0 {
+		return nil
+	}
+	return each(path.Child("devices"), spec.Devices, func(at *field.Path, d *resourcev1.Device) field.ErrorList {
+		if !consumes(*d) {
 			return nil
 		}
-		consumers = true
 		attribute, ok := d.Attributes[resourcev1.QualifiedName(name)]
 		if !ok {
 			attribute, ok = d.Attributes[bare]
@@ -175,9 +182,4 @@ func partitionType(path *field.Path, spec *resourcev1.ResourceSliceSpec) field.E
 		}
 		return check(attribute.StringValue != nil, at, "", "must be a string, since `partitionTypeAttribute` names it")
 	})
-	if !consumers {
-		errs = append(errs,
-			field.Invalid(path.Child("partitionTypeAttribute"), name, "may only be set where a device consumes counters"))
-	}
-	return errs
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,6 +29,10 @@ func Allot() (*Server, map[schema.GroupResource][]string, error) {
 		versions[resource] = r.Versions
 		tables[r.Kind.GroupKind()] = r.Printer.Convertor(resource, time.Now)
 	}
+	// Events are stored as those of core, and are served in a second group.
+	core, newer := corev1.Resource("events"), schema.GroupResource{Group: eventsv1.GroupName, Resource: "events"}
+	rules[newer], versions[newer] = rules[core], []string{eventsv1.SchemeGroupVersion.Version}
+	tables[schema.GroupKind{Group: newer.Group, Kind: "Event"}] = tables[schema.GroupKind{Kind: "Event"}]
 	return &Server{
 		Name: "allot", Scheme: scheme, Codecs: serializer.NewCodecFactory(scheme), Rules: rules,
 		Table: func(gvk schema.GroupVersionKind, obj runtime.Object) (*metav1.Table, error) {

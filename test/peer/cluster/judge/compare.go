@@ -14,7 +14,7 @@ import (
 
 // Difference is a difference between two responses to a request.
 type Difference struct {
-	// Kind is the kind of the object, and Verb that of the request.
+	// Kind is the kind of the object with its group, and Verb that of the request.
 	Kind, Verb string
 	// What differs: "only Kubernetes refuses", "only allot refuses", "only Kubernetes says", "only
 	// allot says", "code", "object", "columns" or "cells".
@@ -60,7 +60,7 @@ type comparison struct {
 }
 
 func (c *comparison) add(what, where, text string) {
-	c.out = append(c.out, Difference{Kind: c.request.Kind, Verb: c.request.Verb, What: what, Where: where, Text: text})
+	c.out = append(c.out, Difference{Kind: c.request.GroupKind(), Verb: c.request.Verb, What: what, Where: where, Text: text})
 }
 
 // refusals compares the causes for which one or both refuse the request.

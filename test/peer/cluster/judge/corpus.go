@@ -22,6 +22,11 @@ type Manifest struct {
 	Changed  map[string]any
 }
 
+// GroupKind returns the kind of the object with its group.
+func (m Manifest) GroupKind() string {
+	return schema.GroupKind{Group: m.Resource.Group, Kind: m.Kind}.String()
+}
+
 // Manifests reads all cases.
 func Manifests() ([]Manifest, error) {
 	_, here, _, _ := runtime.Caller(0)

@@ -21,7 +21,7 @@ func TestFields(t *testing.T) {
 	for _, m := range manifests {
 		objects = append(objects, map[string]any(m.Object))
 		if *only == "" || m.Kind == *only {
-			byKind[m.Kind] = append(byKind[m.Kind], m)
+			byKind[m.GroupKind()] = append(byKind[m.GroupKind()], m)
 		}
 	}
 	mutator := NewMutator(*seed, objects)
@@ -31,7 +31,7 @@ func TestFields(t *testing.T) {
 		if len(valid) == 0 {
 			continue // a kind of allot alone
 		}
-		obj, err := c.theirs.Scheme.New(valid[0].Resource.GroupVersion().WithKind(kind))
+		obj, err := c.theirs.Scheme.New(valid[0].Resource.GroupVersion().WithKind(valid[0].Kind))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestFields(t *testing.T) {
 // fields asks for changes of valid manifests of one kind, and returns the number of its fields, and
 // of those that Kubernetes has accepted in an object.
 func (c *court) fields(mutator *Mutator, valid []Manifest, t reflect.Type) (fields, accepted int) {
-	kind := valid[0].Kind
+	kind := valid[0].GroupKind()
 	for i, path := range Paths(t) {
 		if path[0] == "apiVersion" || path[0] == "kind" ||
 			len(path) > 1 && (path[1] == "managedFields" || path[1] == "managedFields[]") {

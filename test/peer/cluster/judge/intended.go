@@ -31,6 +31,19 @@ func Intended() []Rule {
 			Holds:  concernsNewClaimReferences,
 		},
 		{
+			Name:   "claims of trees of groups",
+			Listed: "a claim for a whole tree of groups",
+			Holds:  concernsTreeClaims,
+		},
+		{
+			Name:   "PodGroups that are scheduled now",
+			Listed: "conditions of PodGroups",
+			Holds: func(d Difference, r Request) bool {
+				return r.Kind == "PodGroup" && d.What == "cells" && d.Where == "Status" && r.has("conditions") &&
+					strings.Contains(string(r.New), `"PodGroupScheduled"`)
+			},
+		},
+		{
 			Name:   "intended consumers, and claims for any pod",
 			Listed: "other consumers of a claim",
 			Holds:  concernsIntendedConsumers,
@@ -71,6 +84,14 @@ func Intended() []Rule {
 			Holds: func(d Difference, r Request) bool {
 				return (r.Kind == "PodGroup" || r.Kind == "CompositePodGroup" || r.Kind == "Workload") && d.What == "object" &&
 					d.at("metadata.generation")
+			},
+		},
+		{
+			Name:   "an empty list in place of none is no change of a NetworkPolicy",
+			Listed: "`metadata.generation` of NetworkPolicies",
+			Holds: func(d Difference, r Request) bool {
+				return r.Kind == "NetworkPolicy" && r.Verb == "update" && d.What == "object" &&
+					d.at("metadata.generation") && r.sameWithoutEmptyLists()
 			},
 		},
 		{
@@ -134,6 +155,27 @@ func concernsNewClaimReferences(d Difference, r Request) bool {
 		d.allot() && r.Verb == "update" && (d.is("Forbidden", "spec") || d.is("Invalid", "spec.resourceClaims")) ||
 		claimReference.MatchString(d.Where) ||
 		d.allot() && d.at(fields...)
+}
+
+// treeClaim matches a field of the claims of a tree of groups, which Kubernetes does not know.
+var treeClaim = regexp.MustCompile(`^spec\.resourceClaims\b|^status\.resourceClaimStatuses\b|` +
+	`\bcompositePodGroupTemplates\[\]\.resourceClaims\b`)
+
+// concernsTreeClaims reports whether a difference is about the claims of a CompositePodGroup, or of
+// a template of one.
+func concernsTreeClaims(d Difference, r Request) bool {
+	switch {
+	case r.Kind != "CompositePodGroup" && r.Kind != "Workload":
+		return false
+	case d.decoding("resourceClaims", "resourceClaimStatuses"):
+		return r.Kind == "CompositePodGroup" || strings.Contains(d.Text, "ompositePodGroupTemplate")
+	case d.What != "object" && !d.allot():
+		return false
+	}
+	// Before the field is the type of the cause, or the version of the object.
+	_, field, _ := strings.Cut(d.Where, " ")
+	field = strings.TrimPrefix(field, ".")
+	return treeClaim.MatchString(field) && (r.Kind == "CompositePodGroup" || strings.Contains(field, "compositePodGroupTemplates"))
 }
 
 // concernsIntendedConsumers reports whether a difference is about spec.reservedFor or

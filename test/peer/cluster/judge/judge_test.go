@@ -75,10 +75,10 @@ func (c *court) judge(name string, r Request) {
 	if theirs.NoObject || ours.NoObject {
 		return // the creation is compared by itself
 	}
-	c.asked[r.Kind]++
+	c.asked[r.GroupKind()]++
 	c.compared[r.Resource.GroupResource()] = true
 	if theirs.Accepted() {
-		c.accepted[r.Kind]++
+		c.accepted[r.GroupKind()]++
 	}
 	differences := Compare(r, theirs, ours)
 	if len(differences) > 0 {
@@ -114,7 +114,7 @@ func TestJudge(t *testing.T) {
 		if *only != "" && m.Kind != *only {
 			continue
 		}
-		byKind[m.Kind] = append(byKind[m.Kind], m)
+		byKind[m.GroupKind()] = append(byKind[m.GroupKind()], m)
 		for _, r := range m.requests() {
 			c.judge(m.File, r)
 		}

@@ -52,6 +52,13 @@ var misnamedPaths = []misnamed{
 	{regexp.MustCompile(`\.clientConfig\.service\.other$`), ".clientConfig.service.name"},
 	{regexp.MustCompile(` metadata\.nodeSwapStatus\.`), " status.nodeInfo.swap."},
 	{regexp.MustCompile(` metadata\.taints\[\]`), " spec.taints[]"},
+	// Events of events.k8s.io have other names.
+	{regexp.MustCompile(`^(\w+) involvedObject\b`), "$1 regarding"},
+	{regexp.MustCompile(`^(\w+) message$`), "$1 note"},
+	{regexp.MustCompile(`^(\w+) source$`), "$1 deprecatedSource"},
+	{regexp.MustCompile(`^(\w+) count$`), "$1 deprecatedCount"},
+	{regexp.MustCompile(`^(\w+) firstTimestamp$`), "$1 deprecatedFirstTimestamp"},
+	{regexp.MustCompile(`^(\w+) lastTimestamp$`), "$1 deprecatedLastTimestamp"},
 	{regexp.MustCompile(` status\.(capacity|allocatable)\..*$`), " status.$1[]"},
 }
 

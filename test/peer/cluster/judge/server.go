@@ -49,6 +49,11 @@ type Request struct {
 	Old, New []byte
 }
 
+// GroupKind returns the kind with its group, such as Pod or Deployment.apps: Events are in two groups.
+func (r Request) GroupKind() string {
+	return schema.GroupKind{Group: r.Resource.Group, Kind: r.Kind}.String()
+}
+
 // errOld is the response to a change of an object that the server does not have, because it
 // rejected it.
 var errOld = errors.New("the old object is refused")

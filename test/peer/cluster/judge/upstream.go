@@ -204,6 +204,7 @@ func Upstream() (*Server, error) {
 			certificates.Strategy, certificates.Strategy, certificates.StatusStrategy,
 		},
 		{Group: "coordination.k8s.io", Resource: "leases"}:      {lease.Strategy, lease.Strategy, nil},
+		{Group: "events.k8s.io", Resource: "events"}:            {event.Strategy, event.Strategy, nil},
 		{Group: "discovery.k8s.io", Resource: "endpointslices"}: {endpointslice.Strategy, endpointslice.Strategy, nil},
 		{Group: "networking.k8s.io", Resource: "ipaddresses"}:   {ipaddress.Strategy, ipaddress.Strategy, nil},
 		{Group: "networking.k8s.io", Resource: "ingresses"}: {
