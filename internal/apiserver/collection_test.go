@@ -15,8 +15,8 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver"
 )
 
-// TestLargeCollectionIsDeletedInFull deletes a collection with a timeout that every other request
-// exceeds (P26): the collection is deleted to the last object.
+// TestLargeCollectionIsDeletedInFull deletes a collection with a timeout that any other request
+// would exceed (P26), and checks that all objects are deleted.
 func TestLargeCollectionIsDeletedInFull(t *testing.T) {
 	const objects, tooShort = 200, "1ns"
 	s := startServer(t, apiserver.Config{DataDir: t.TempDir(), UnsafeNoFsync: true})
@@ -43,7 +43,7 @@ func TestLargeCollectionIsDeletedInFull(t *testing.T) {
 			Do(t.Context()).Error()
 	}
 	client := clients.CoreV1().RESTClient()
-	// A response that has begun when the time is over is cut off.
+	// A response that has started when the time limit is reached is cut off.
 	if err := request(client.Get()); !apierrors.IsTimeout(err) &&
 		(err == nil || !strings.Contains(err.Error(), http.ErrAbortHandler.Error())) {
 		t.Fatalf("list: got %v, want a timeout", err)
