@@ -19,9 +19,8 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// schedulingFiller fills every field, but for composite PodGroups, which are refused in each
-// version, and such that modes and references are ones that there are, in the form in which they
-// are shown.
+// schedulingFiller fills all fields with valid modes and references, in the form in which they are
+// returned. Composite PodGroups are omitted, because each version rejects them.
 func schedulingFiller(seed int64) *randfill.Filler {
 	funcs := func(serializer.CodecFactory) []any {
 		return []any{
@@ -48,7 +47,7 @@ func schedulingFiller(seed int64) *randfill.Filler {
 	).NumElements(1, 3)
 }
 
-// fillNested fills a list of templates that hold each other, with one or none.
+// fillNested fills a list of templates that can be nested, with one template or none.
 func fillNested[T any](all *[]T, c randfill.Continue) {
 	if c.Intn(3) == 0 {
 		*all = make([]T, 1)
@@ -56,9 +55,8 @@ func fillNested[T any](all *[]T, c randfill.Continue) {
 	}
 }
 
-// TestSchedulingVersionsRoundTrip: no field of a PodGroup or Workload is lost on the way through
-// the other version, be it from v1alpha2 to what is stored and back, or from that to v1alpha2 and
-// back (R6).
+// TestSchedulingVersionsRoundTrip checks that no field of a PodGroup or Workload is lost between
+// v1alpha2 and the stored version, in both directions (R6).
 func TestSchedulingVersionsRoundTrip(t *testing.T) {
 	hub := schema.GroupVersion{Group: schedulingv1beta1.GroupName, Version: runtime.APIVersionInternal}
 	for _, kind := range []runtime.Object{

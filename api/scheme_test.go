@@ -41,7 +41,7 @@ func TestPodKeepsTheAddedFieldsInProtobuf(t *testing.T) {
 	}
 }
 
-// Both spellings of a template reference are read; the nested one is shown (R4).
+// Both spellings of a template reference are accepted; the nested one is returned (R4).
 func TestPodGroupTemplateReferenceForms(t *testing.T) {
 	for name, ref := range map[string]string{
 		"flat (KEP-5729)":   `{"workloadName":"w","podGroupTemplateName":"t"}`,
@@ -68,8 +68,8 @@ func TestPodGroupTemplateReferenceForms(t *testing.T) {
 	}
 }
 
-// TestContradictingTemplateReferenceIsNoName has two forms that differ (P22): none of them is
-// taken, and what is has no form that a name can have.
+// TestContradictingTemplateReferenceIsNoName checks a reference whose two forms differ (P22):
+// neither is used, and the result is not a valid name.
 func TestContradictingTemplateReferenceIsNoName(t *testing.T) {
 	obj := decode(t, `{"apiVersion":"scheduling.k8s.io/v1alpha2","kind":"PodGroup","metadata":{"name":"g"},
 		"spec":{"podGroupTemplateRef":{"workloadName":"w","podGroupTemplateName":"t","workload":{"workloadName":"other","podGroupTemplateName":"t"}}}}`)

@@ -26,8 +26,8 @@ import (
 	resourcev1beta2 "github.com/allot-dev/allot/api/resource/v1beta2"
 )
 
-// filler fills every field, but such that the object is one that both versions can say: a request
-// is exactly one of its forms, and flags of slices are set or absent.
+// filler fills all fields such that both versions can represent the object: a request has exactly
+// one form, and flags of slices are set or absent.
 func filler(seed int64) *randfill.Filler {
 	funcs := func(serializer.CodecFactory) []any {
 		return []any{
@@ -90,7 +90,7 @@ func v1beta2Kinds() []runtime.Object {
 }
 
 // TestResourceVersionsRoundTrip converts filled objects from the hub to each version and back, and
-// from each version to the hub and back, through the bytes that are sent.
+// from each version to the hub and back, through their encoded form.
 func TestResourceVersionsRoundTrip(t *testing.T) {
 	hub := schema.GroupVersion{Group: resourcev1.GroupName, Version: runtime.APIVersionInternal}
 	versions := map[string][]runtime.Object{"v1": resourceKinds(), "v1beta1": v1beta1Kinds(), "v1beta2": v1beta2Kinds()}
@@ -112,8 +112,8 @@ func TestResourceVersionsRoundTrip(t *testing.T) {
 	}
 }
 
-// resend writes obj in a version, in both encodings, reads it as a client of the version and as the
-// server, and gives it back in its own form.
+// resend encodes obj in a version, in both encodings, decodes it as a client of the version and as
+// the server, and returns it in its original form.
 func resend(t *testing.T, obj runtime.Object, version string, hub schema.GroupVersion) runtime.Object {
 	t.Helper()
 	gv := schema.GroupVersion{Group: hub.Group, Version: version}
@@ -146,7 +146,8 @@ func resend(t *testing.T, obj runtime.Object, version string, hub schema.GroupVe
 	return last
 }
 
-// TestDeviceTaintRuleHasOneForm is why v1's type stands for the rules of all versions.
+// TestDeviceTaintRuleHasOneForm checks that all versions have the same form, because v1's type is
+// used for the rules of all versions.
 func TestDeviceTaintRuleHasOneForm(t *testing.T) {
 	for _, pair := range [][2]any{
 		{resourcev1.DeviceTaintRule{}, upstreamv1beta2.DeviceTaintRule{}},
@@ -156,7 +157,7 @@ func TestDeviceTaintRuleHasOneForm(t *testing.T) {
 	}
 }
 
-// sameForm compares the fields of two structs as they are sent, and those of the structs in them.
+// sameForm compares the fields of two structs by their encoded form, recursively.
 func sameForm(t *testing.T, a, b reflect.Type, path string) {
 	t.Helper()
 	if a == b {
@@ -190,7 +191,7 @@ func formOf(s reflect.Type) []string {
 	var out []string
 	for f := range s.Fields() {
 		wire := strings.Join(slices.DeleteFunc(strings.Split(f.Tag.Get("protobuf"), ","), func(part string) bool {
-			return part == "opt" || part == "rep" // what differs in these says nothing of the bytes
+			return part == "opt" || part == "rep" // these do not change the encoding
 		}), ",")
 		out = append(out, f.Name+" json:"+f.Tag.Get("json")+" protobuf:"+wire)
 	}
@@ -198,7 +199,7 @@ func formOf(s reflect.Type) []string {
 	return out
 }
 
-// TestAddedFieldsOfClaimsInEveryVersion sends KEP-5194's fields through each version.
+// TestAddedFieldsOfClaimsInEveryVersion converts KEP-5194's fields to each version and back.
 func TestAddedFieldsOfClaimsInEveryVersion(t *testing.T) {
 	for _, version := range []string{"v1", "v1beta1", "v1beta2"} {
 		obj := decode(t, `{"apiVersion":"resource.k8s.io/`+version+`","kind":"ResourceClaim","metadata":{"name":"c"},

@@ -256,7 +256,7 @@ var edges = []struct{ from, to, why string }{
 	{"app", "*/*", "the composition root knows all"},
 }
 
-// core packages decide: same input, same output, on any machine.
+// core are the packages that only decide: same input, same output, on any machine.
 var core = []string{
 	"model",
 	"alloc",
@@ -466,8 +466,8 @@ func impure(node ast.Node) []string {
 	return nil
 }
 
-// mutable finds init functions, and package variables other than sentinel errors, compiled patterns
-// and tables that are spelled out.
+// mutable returns init functions, and package variables other than sentinel errors, compiled
+// patterns and table literals.
 func mutable(file *ast.File) []string {
 	var found []string
 	for _, decl := range file.Decls {

@@ -49,7 +49,8 @@ func TestBuilderNamesWhatItCannotDescribe(t *testing.T) {
 	}
 }
 
-// TestOurTypeStandsForUpstreams holds whichever of the two is met first.
+// TestOurTypeStandsForUpstreams checks that allot's type replaces upstream's, whichever of the two
+// the builder reads first.
 func TestOurTypeStandsForUpstreams(t *testing.T) {
 	for _, roots := range [][]any{{corev1.PodSpec{}, core.PodSpec{}}, {core.PodSpec{}, corev1.PodSpec{}}} {
 		b, err := NewBuilder(append(roots, corev1.PodTemplate{})...)
@@ -83,7 +84,7 @@ func TestTableNamesItsWrongLine(t *testing.T) {
 	}
 }
 
-// The values of an enum may have spaces, as the usages of certificates do.
+// Values of an enum may contain spaces, such as the usages of certificates.
 func TestValuesWithSpaces(t *testing.T) {
 	table, err := parseTable(`enum p.T "a b" "c" "d \" e"`)
 	if err != nil {

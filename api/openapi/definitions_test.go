@@ -21,8 +21,8 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// TestEveryJSONFieldIsAProperty fills each kind, writes it as JSON, and looks up each name that
-// occurs in it.
+// TestEveryJSONFieldIsAProperty fills each kind, encodes it as JSON, and checks that the schema has
+// a property for each name in the result.
 func TestEveryJSONFieldIsAProperty(t *testing.T) {
 	definitions := Definitions(refTo)
 	for gvk, kind := range api.Scheme.AllKnownTypes() {
@@ -52,8 +52,8 @@ func TestEveryJSONFieldIsAProperty(t *testing.T) {
 	}
 }
 
-// checkValue checks a JSON value against a schema and returns the number of names that it has
-// looked up.
+// checkValue checks that the schema describes a JSON value, and returns the number of checked
+// names.
 func checkValue(
 	t *testing.T, definitions map[string]common.OpenAPIDefinition, s *spec.Schema, value any, path string,
 ) int {
@@ -127,7 +127,7 @@ func TestAddedFieldsNameTheirKEP(t *testing.T) {
 	}
 }
 
-// TestOwnTextsAreUsed finds texts of fields that have been renamed or removed.
+// TestOwnTextsAreUsed fails for a description of a field that was renamed or removed.
 func TestOwnTextsAreUsed(t *testing.T) {
 	definitions := Definitions(refTo)
 	for model, fields := range ownTexts() {
@@ -144,7 +144,8 @@ func TestOwnTextsAreUsed(t *testing.T) {
 	}
 }
 
-// TestJobClaimsNameTheirLimit compares what `kubectl explain` says with the rule (P23).
+// TestJobClaimsNameTheirLimit checks that the description that `kubectl explain` prints has the
+// limit that validation enforces (P23).
 func TestJobClaimsNameTheirLimit(t *testing.T) {
 	text := Definitions(refTo)["io.k8s.api.batch.v1.JobSchedulingConfiguration"].Schema.Properties["resourceClaims"].Description
 	if want := fmt.Sprintf("at most %d,", scheduling.MaxPodGroupResourceClaims); !strings.Contains(text, want) {
@@ -187,7 +188,8 @@ func TestListsOfOwnTypesMergeByName(t *testing.T) {
 	}
 }
 
-// TestKubeOpenAPIBuilds runs the builder that the API server runs, with our names, over all kinds.
+// TestKubeOpenAPIBuilds runs the builder of the API server over all kinds, with allot's model
+// names.
 func TestKubeOpenAPIBuilds(t *testing.T) {
 	var models []string
 	for gvk, kind := range api.Scheme.AllKnownTypes() {

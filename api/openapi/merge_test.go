@@ -28,8 +28,8 @@ import (
 	"github.com/allot-dev/allot/api"
 )
 
-// filler makes objects in which most fields are set. List items get names of their own, because
-// items of one key are an error.
+// filler returns a filler that sets most fields. List items get unique names, because two items
+// with the same key are an error.
 func filler(seed int64) *randfill.Filler {
 	unique := 0
 	own := func(serializer.CodecFactory) []any {
@@ -43,7 +43,7 @@ func filler(seed int64) *randfill.Filler {
 			},
 			func(r *runtime.RawExtension, _ randfill.Continue) { r.Raw = []byte(`{"kind":"Any"}`) },
 			func(all *[]schedulingv1beta1.CompositePodGroupTemplate, c randfill.Continue) {
-				if c.Intn(3) == 0 { // they hold each other
+				if c.Intn(3) == 0 { // PodGroupTemplates can be nested
 					*all = make([]schedulingv1beta1.CompositePodGroupTemplate, 1)
 					c.Fill(&(*all)[0])
 				}
@@ -56,7 +56,7 @@ func filler(seed int64) *randfill.Filler {
 	return f.NilChance(0.15).NumElements(1, 2).MaxDepth(40)
 }
 
-// converter is what server-side apply makes of our definitions.
+// converter returns the converter of server-side apply for allot's definitions.
 func converter(t *testing.T) managedfields.TypeConverter {
 	t.Helper()
 	name := Namer(api.Scheme)
@@ -78,8 +78,8 @@ func converter(t *testing.T) managedfields.TypeConverter {
 }
 
 // TestOwnershipIsThatOfClientGo checks that server-side apply splits an object into the same owned
-// fields by our definitions as by the schema that client-go ships: list types and keys, map and
-// struct types, down to every leaf.
+// fields by allot's definitions as by the schema in client-go: list types and keys, map and struct
+// types, at all levels.
 func TestOwnershipIsThatOfClientGo(t *testing.T) {
 	want, got := applyconfigurations.NewTypeConverter(clientscheme.Scheme), converter(t)
 	for gvk, sample := range map[schema.GroupVersionKind]runtime.Object{

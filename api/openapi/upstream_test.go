@@ -13,7 +13,7 @@ import (
 
 func refTo(model string) spec.Ref { return spec.MustCreateRef("#/definitions/" + model) }
 
-// addedFields are all properties that upstream's definitions of the same name lack.
+// addedFields are the properties that upstream's definition of the same name does not have.
 func addedFields() map[string][]string {
 	return map[string][]string{
 		"io.k8s.api.core.v1.PodResourceClaim":                     {"podGroupResourceClaim", "clusterResourceClaimTemplateName"},
@@ -30,7 +30,7 @@ func addedFields() map[string][]string {
 	}
 }
 
-// newModels are the definitions that upstream does not have at all.
+// isNewModel reports whether upstream has no definition of the model.
 func isNewModel(model string) bool {
 	return strings.HasPrefix(model, "io.k8s.api.scheduling.v1alpha2.") ||
 		strings.HasPrefix(model, "dev.allot.placement.") ||
@@ -96,8 +96,8 @@ func TestStructureIsThatOfUpstreamsGenerator(t *testing.T) {
 	}
 }
 
-// TestEqualToShippedDefinitions compares with the definitions that upstream does ship, and shows
-// what differs.
+// TestEqualToShippedDefinitions compares with the definitions that upstream ships, and prints the
+// differences.
 func TestEqualToShippedDefinitions(t *testing.T) {
 	shipped := apiextensions.GetOpenAPIDefinitions(refTo)
 	compared := 0

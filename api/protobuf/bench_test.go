@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// typicalPod is a pod of 1 KB as protobuf, 2 KB as JSON.
+// typicalPod returns a pod that takes 1 KB as protobuf and 2 KB as JSON.
 func typicalPod() *corev1.Pod {
 	started := metav1.NewTime(time.Unix(1767225600, 0))
 	pod := &corev1.Pod{
@@ -65,7 +65,7 @@ func must(err error) {
 	}
 }
 
-// operations are the two directions, by upstream's code and by the walk of Pod, PodSpec and
+// operations are encoding and decoding, by upstream's code and by allot's for Pod, PodSpec and
 // PodResourceClaim.
 func operations() map[string]struct{ upstream, walked func() } {
 	pod, c := typicalPod(), walkers()["spine"]
@@ -96,9 +96,9 @@ func BenchmarkPod(b *testing.B) {
 	}
 }
 
-// TestTimeIsNearUpstreams compares the fastest of many short runs, taken in turns, so that other
-// work on the machine hits both. The aim is twice upstream's time; the limit is for what is much
-// slower, and leaves room for noise.
+// TestTimeIsNearUpstreams compares the fastest of many short runs. The two sides alternate, so that
+// other load on the machine affects both. The goal is twice upstream's time; the limit is higher,
+// to allow for noise.
 func TestTimeIsNearUpstreams(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures time")

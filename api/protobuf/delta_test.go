@@ -44,7 +44,7 @@ func TestEveryDeltaKindCanBeEncoded(t *testing.T) {
 	}
 }
 
-// upstreamPods and deltaPods are the same list, but for the added fields.
+// upstreamPods and deltaPods are equal lists, except for the added fields.
 func upstreamPods() *corev1.PodList {
 	pod := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "ns", Labels: map[string]string{"app": "x", "zone": "y"}},
@@ -98,8 +98,8 @@ func TestSerializerCarriesAddedFields(t *testing.T) {
 	}
 }
 
-// serializers are apimachinery's, with and without the encoder that writes lists item by item.
-// Without a scheme they decode into any type that is given.
+// serializers returns apimachinery's serializers, with and without the encoder that writes lists
+// item by item. Without a scheme they decode into the given type.
 func serializers(t *testing.T) map[string]*serializer.Serializer {
 	t.Helper()
 	scheme := runtime.NewScheme()

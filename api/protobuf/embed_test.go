@@ -14,15 +14,15 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// AddedClaim stands for an upstream struct with two fields added. Upstream's methods are promoted
-// to it: if they were called, the added fields would be lost without an error.
+// AddedClaim is an upstream struct with two added fields. Upstream's methods are promoted to it: if
+// they were called, the added fields would be lost without an error.
 type AddedClaim struct {
 	corev1.PodResourceClaim `json:",inline"`
 	Extra                   *string           `protobuf:"bytes,100,opt,name=extra"`
 	Labels                  map[string]string `protobuf:"bytes,7,rep,name=labels"`
 }
 
-// claimHolder holds added-to structs in each way, and embeds one itself.
+// claimHolder has extended structs in all kinds of fields, and embeds one itself.
 type claimHolder struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata" protobuf:"bytes,16,opt,name=metadata"`
@@ -166,8 +166,7 @@ func TestDecodedObjectDoesNotKeepInput(t *testing.T) {
 }
 
 func TestMalformedIsRefused(t *testing.T) {
-	// Messages of number 20 in one another, each with its length in front, made from the innermost
-	// out.
+	// Nested messages of field 20, each with a length prefix, built from the innermost outwards.
 	deep := make([]byte, 6*maxDepth)
 	at := len(deep)
 	for range maxDepth + 2 {

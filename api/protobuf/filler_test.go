@@ -20,15 +20,14 @@ import (
 	"sigs.k8s.io/randfill"
 )
 
-// generated is an upstream kind, whose generated code is the reference.
+// generated is an upstream kind, with generated code that is the reference.
 type generated interface {
 	Message
 	Marshal() ([]byte, error)
 	MarshalTo(data []byte) (int, error)
 }
 
-// kinds are the upstream kinds that stand for the delta types: the same structs without the added
-// fields.
+// kinds are the upstream kinds of the delta types: the same structs without the added fields.
 func kinds() []generated {
 	return []generated{
 		&corev1.Pod{}, &corev1.PodList{}, &corev1.Secret{}, &appsv1.Deployment{}, &resourcev1.ResourceClaim{},
@@ -41,7 +40,7 @@ func emptyOf(m generated) generated {
 	return reflect.New(reflect.TypeOf(m).Elem()).Interface().(generated)
 }
 
-// walkers are rules to walk upstream's own types, so that the result can be held against their
+// walkers are plans for upstream's own types, so that the result can be compared with that of their
 // generated code.
 func walkers() map[string]*codec {
 	spine := map[string]bool{
@@ -60,15 +59,16 @@ func walkers() map[string]*codec {
 	}
 }
 
-// filler fills objects with the values that upstream's round-trip tests use, and sometimes with
-// longer lists.
+// filler returns a filler with the values of upstream's round-trip tests, and sometimes longer
+// lists.
 func filler(seed int64) *randfill.Filler {
 	codecs := serializer.NewCodecFactory(runtime.NewScheme())
 	f := fuzzer.FuzzerFor(fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs, extremes), rand.NewSource(seed), codecs)
 	return f.NilChance(0.4).NumElements(0, 1+int(seed%3))
 }
 
-// extremes are what upstream's functions avoid: they aim at what JSON holds.
+// extremes are fill functions for values that JSON cannot represent, which upstream's functions
+// avoid.
 func extremes(serializer.CodecFactory) []any {
 	return []any{
 		func(i *int32, c randfill.Continue) { *i = int32(c.Uint64()) >> c.Intn(31) },

@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// FuzzUnmarshal looks for input that panics, that is read otherwise than upstream reads it, or that
-// cannot be written again. Run it with: go test -fuzz FuzzUnmarshal ./api/protobuf.
+// FuzzUnmarshal searches for input that causes a panic, is decoded differently than by upstream, or
+// cannot be encoded again. Run it with: go test -fuzz FuzzUnmarshal ./api/protobuf.
 func FuzzUnmarshal(f *testing.F) {
 	for seed := range int64(6) {
 		pod := &corev1.Pod{}

@@ -63,8 +63,7 @@ func TestDecodesAsUpstream(t *testing.T) {
 			t.Fatal(err)
 		}
 		compareDecoders(t, c, obj, data)
-		// A message is a merge of its parts: twice the same bytes doubles the lists and replaces the
-		// scalars.
+		// Decoding merges: if the bytes are repeated, lists are doubled and scalars replaced.
 		compareDecoders(t, c, obj, append(bytes.Clone(data), data...))
 		if t.Failed() {
 			t.Logf("seed %d", seed)
@@ -72,7 +71,7 @@ func TestDecodesAsUpstream(t *testing.T) {
 	})
 }
 
-// compareDecoders checks that both take the message, to the same object.
+// compareDecoders checks that both decoders accept the message and return equal objects.
 func compareDecoders(t *testing.T, c *codec, kind generated, data []byte) {
 	t.Helper()
 	want, got := emptyOf(kind), emptyOf(kind)
@@ -94,7 +93,7 @@ func TestTruncatedIsRefusedWhereUpstreamRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		for n := int(seed % 17); n < len(data); n += 1 + len(data)/20 {
-			// The capacity is cut as well, so that reading too far is caught.
+			// The capacity is limited too, so that reading beyond the end panics.
 			part := data[:n:n]
 			want, got := emptyOf(obj).Unmarshal(part), c.unmarshal(part, emptyOf(obj))
 			if (want == nil) != (got == nil) {
@@ -121,9 +120,8 @@ func TestCorruptIsErrorOrReadAsUpstream(t *testing.T) {
 	})
 }
 
-// checkSafe checks that a message which need not be one is refused, or is read to what upstream
-// reads, and can be written again. It may be refused where upstream is lax (the wire types inside
-// map entries).
+// checkSafe checks that arbitrary bytes are either rejected, or decoded as upstream does and can be
+// encoded again. Allot may reject what upstream accepts: wrong wire types inside map entries.
 func checkSafe(t *testing.T, c *codec, kind generated, data []byte) {
 	t.Helper()
 	got := emptyOf(kind)

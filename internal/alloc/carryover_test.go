@@ -45,8 +45,8 @@ func sizedClaim(expression string) []*model.Claim {
 	return []*model.Claim{claim}
 }
 
-// Cached results stay right when slices change, are deleted or added, or move to another pool, when
-// claims are allocated, and when DeviceTaintRules taint devices.
+// Cached results stay correct when slices change, are deleted or added, or move to another pool,
+// when claims are allocated, and when DeviceTaintRules taint devices.
 func TestCarryOverKeepsResults(t *testing.T) {
 	worlds := 0
 	rapid.Check(t, func(t *rapid.T) {

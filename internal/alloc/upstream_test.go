@@ -18,7 +18,7 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// upstream holds a world as input for the allocator of Kubernetes.
+// upstream is a world as input for the allocator of Kubernetes.
 type upstream struct {
 	*world
 	cache *cel.Cache

@@ -16,9 +16,9 @@ import (
 
 const driver = "gpu.example.com"
 
-// world is a node with devices, and claims. It is drawn together with the input of the reference,
-// which knows nothing of selectors, quantities and pools. test/peer/allocators draws API objects
-// instead, which both programs read independently.
+// world is a node with devices, and claims. It is generated together with the input of the
+// reference, which does not use selectors, quantities and pools. test/peer/allocators generates API
+// objects instead, which both programs read independently.
 type world struct {
 	state      *model.State
 	node       *model.NodeInfo

@@ -51,7 +51,7 @@ func TestForeignCertificateIsUnauthorized(t *testing.T) {
 	}
 }
 
-// TestOtherUsers checks that a user who is no master may look at what is served, and no more.
+// TestOtherUsers checks that a user outside of system:masters may only discover the API.
 func TestOtherUsers(t *testing.T) {
 	dir := t.TempDir()
 	tokens := filepath.Join(dir, "tokens.csv")

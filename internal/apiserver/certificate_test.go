@@ -32,8 +32,8 @@ func impersonating(t *testing.T, user string, groups ...string) *kubernetes.Clie
 	return clientset(t, cfg)
 }
 
-// allowTo binds a user to a role with rules, and waits until the server's authorizer, which learns of
-// roles and bindings by a watch, lets the user do the first thing of each rule.
+// allowTo binds a user to a role with rules, and waits until the server's authorizer, which watches
+// roles and bindings, permits the first action of each rule.
 func allowTo(t *testing.T, user string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
 	client := clientset(t, shared.Loopback()).RbacV1()
@@ -55,7 +55,7 @@ func allowTo(t *testing.T, user string, rules ...rbacv1.PolicyRule) {
 	}
 }
 
-// firstOf returns what a rule allows with its first verb, group, resource and name.
+// firstOf returns the action of a rule with its first verb, group, resource and name.
 func firstOf(r rbacv1.PolicyRule) authorizationv1.ResourceAttributes {
 	resource, subresource, _ := strings.Cut(r.Resources[0], "/")
 	a := authorizationv1.ResourceAttributes{
@@ -67,7 +67,7 @@ func firstOf(r rbacv1.PolicyRule) authorizationv1.ResourceAttributes {
 	return a
 }
 
-// awaitRight waits until the server's authorizer allows something to a user.
+// awaitRight waits until the server's authorizer permits an action to a user.
 func awaitRight(t *testing.T, user string, right authorizationv1.ResourceAttributes) {
 	t.Helper()
 	reviews := clientset(t, shared.Loopback()).AuthorizationV1().SubjectAccessReviews()
@@ -108,7 +108,7 @@ func signingRequest(t *testing.T, signer string, groups ...string) *certificates
 	}
 }
 
-// The requester is the user of the request, whatever a client sends, and stays.
+// The requester is the user of the request, whatever the object says, and cannot be changed.
 func TestRequesterOfACertificate(t *testing.T) {
 	user := unique("jane")
 	allowTo(t, user, rule("*", "certificatesigningrequests"))
@@ -146,7 +146,7 @@ func TestRequesterOfACertificate(t *testing.T) {
 	}
 }
 
-// Approving and signing need a permission on the signer, or on all of its domain.
+// Approving and signing need a permission on the signer, or on all signers of its domain.
 func TestWhoApprovesAndSigns(t *testing.T) {
 	admin := clientset(t, remote(t)).CertificatesV1().CertificateSigningRequests()
 	writer, approver, domain := unique("writer"), unique("approver"), unique("domain")
@@ -172,7 +172,7 @@ func TestWhoApprovesAndSigns(t *testing.T) {
 		approved.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{
 			{Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: "Test"},
 		}
-		// of no use: the permission is that on the stored signer
+		// without effect: the permission is for the stored signer
 		approved.Spec.SignerName = "example.org/other"
 		got, err := client.UpdateApproval(t.Context(), r.Name, approved, metav1.UpdateOptions{})
 		if c.approves != (err == nil) || err != nil && !apierrors.IsForbidden(err) {
@@ -194,7 +194,7 @@ func TestWhoApprovesAndSigns(t *testing.T) {
 		if c.signs {
 			continue
 		}
-		// nothing changes: no permission is needed
+		// Nothing changes, so no permission is needed.
 		if got, err = admin.Get(t.Context(), r.Name, metav1.GetOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +205,7 @@ func TestWhoApprovesAndSigns(t *testing.T) {
 	}
 }
 
-// A certificate and an approval are not taken back, and the status does not approve.
+// Certificates and approvals cannot be removed, and an update of the status cannot approve.
 func TestApprovalIsFinal(t *testing.T) {
 	admin := clientset(t, remote(t)).CertificatesV1().CertificateSigningRequests()
 	r, err := admin.Create(t.Context(), signingRequest(t, "example.com/one"), metav1.CreateOptions{})
@@ -245,7 +245,7 @@ func TestApprovalIsFinal(t *testing.T) {
 	}
 }
 
-// A machine with a bootstrap token may request certificates, and nothing else.
+// A machine with a bootstrap token may only request certificates.
 func TestBootstrapToken(t *testing.T) {
 	admin := clientset(t, remote(t))
 	secret := &corev1.Secret{

@@ -15,8 +15,8 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver"
 )
 
-// A server that runs for most of a year shows a new certificate, and gives one to each user, before
-// the old ones end.
+// A server that runs for most of a year serves a new certificate, and writes one for each user,
+// before the old ones expire.
 func TestCertificatesAreRenewedWhileAServerRuns(t *testing.T) {
 	dir := t.TempDir()
 	var behind atomic.Int64
@@ -44,7 +44,7 @@ func TestCertificatesAreRenewedWhileAServerRuns(t *testing.T) {
 	eventually(t, "a new certificate of the server",
 		func() bool { return !bytes.Equal(certificateShown(t, server.URL()), shown) })
 	for i, file := range files {
-		for _, cfg := range []*rest.Config{configFrom(t, file), old[i]} { // the old one is good to its end
+		for _, cfg := range []*rest.Config{configFrom(t, file), old[i]} { // the old one is valid until it expires
 			if _, err := clientset(t, cfg).CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{}); err != nil {
 				t.Errorf("%s: %v", file, err)
 			}
@@ -52,7 +52,7 @@ func TestCertificatesAreRenewedWhileAServerRuns(t *testing.T) {
 	}
 }
 
-// certificateShown is the certificate that the server shows to a new connection.
+// certificateShown returns the certificate that the server presents on a new connection.
 func certificateShown(t *testing.T, server string) []byte {
 	t.Helper()
 	u, err := url.Parse(server)

@@ -30,7 +30,7 @@ const claimStatus = `{"status":{
 "reservedFor":[{"apiGroup":"example.com","resource":"jobs","name":"j","uid":"1"}],
 "devices":[{"driver":"gpu.example.com","pool":"n1","device":"gpu-0","conditions":[]}]}}`
 
-// allocatedClaim makes a claim that is allocated and reserved.
+// allocatedClaim creates a claim that is allocated and reserved.
 func allocatedClaim(t *testing.T, ns string) {
 	t.Helper()
 	create(t, ns, claimYAML)
@@ -39,15 +39,15 @@ func allocatedClaim(t *testing.T, ns string) {
 		metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	status := strings.ReplaceAll(claimStatus, `"n1"`, `"`+ns+`"`) // each test has devices of its own
+	status := strings.ReplaceAll(claimStatus, `"n1"`, `"`+ns+`"`) // each test has its own devices
 	if _, err := client.Patch(t.Context(), "c", types.MergePatchType, []byte(status), metav1.PatchOptions{},
 		"status"); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// F64: no second claim gets the device, whoever asks, until the first one has lost it; a dry run
-// tells the same.
+// No second claim is allocated the device, by any client, until the first claim is deallocated
+// (F64). A dry run gets the same response.
 func TestF64DeviceOfAnotherClaimIsRefused(t *testing.T) {
 	ns, other := namespace(t), namespace(t)
 	allocatedClaim(t, ns)
@@ -88,7 +88,7 @@ func claim(t *testing.T, ns string) *unstructured.Unstructured {
 	return c
 }
 
-// TestUnknowingClientKeepsWhatAClaimHas updates spec and status by a client whose types lack
+// TestUnknowingClientKeepsWhatAClaimHas updates spec and status with a client whose types lack
 // allot's fields.
 func TestUnknowingClientKeepsWhatAClaimHas(t *testing.T) {
 	ns := namespace(t)

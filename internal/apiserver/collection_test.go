@@ -22,8 +22,8 @@ import (
 // of thousands.
 var collection = flag.Int("collection", 200, "objects of a large collection")
 
-// TestLargeCollectionIsDeletedInFull creates pods and deletes them as one collection, with a timeout
-// that every other request exceeds (P26): the collection is deleted to the last object.
+// TestLargeCollectionIsDeletedInFull deletes a collection with a timeout that any other request
+// would exceed (P26), and checks that all objects are deleted.
 func TestLargeCollectionIsDeletedInFull(t *testing.T) {
 	const tooShort, writers = "1ns", 16
 	s := startServer(t, apiserver.Config{DataDir: t.TempDir(), UnsafeNoFsync: true})
@@ -64,7 +64,7 @@ func TestLargeCollectionIsDeletedInFull(t *testing.T) {
 			Do(t.Context()).Error()
 	}
 	client := clients.CoreV1().RESTClient()
-	// A response that has begun when the time is over is cut off.
+	// A response that has started when the time limit is reached is cut off.
 	if err := request(client.Get()); !apierrors.IsTimeout(err) &&
 		(err == nil || !strings.Contains(err.Error(), http.ErrAbortHandler.Error())) {
 		t.Fatalf("list: got %v, want a timeout", err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A port that is left open is the last one, unless somebody else has that meanwhile.
+// A server without a configured port uses its last port again, unless another process uses it.
 func TestListenOnTheLastPort(t *testing.T) {
 	port := func(listener net.Listener) string {
 		_, port, _ := net.SplitHostPort(listener.Addr().String())
@@ -55,7 +55,7 @@ func TestCheckOtherEtcd(t *testing.T) {
 	}
 }
 
-// A start that waits for an etcd ends when it is told to.
+// A start that waits for an etcd ends when its context is cancelled.
 func TestStartIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -65,7 +65,7 @@ func TestStartIsInterrupted(t *testing.T) {
 	}
 }
 
-// The kubeconfig of a server on all addresses has one that its certificate is for.
+// The kubeconfig of a server on all addresses has an address for which its certificate is valid.
 func TestServerOnAllAddressesIsReached(t *testing.T) {
 	for _, ip := range []net.IP{net.IPv4zero, net.IPv6unspecified} {
 		if got := reachedAt(&net.TCPAddr{IP: ip, Port: 80}); got != "127.0.0.1:80" {
@@ -77,7 +77,7 @@ func TestServerOnAllAddressesIsReached(t *testing.T) {
 	}
 }
 
-// The certificate of a server on all addresses is for those at which other machines reach it.
+// The certificate of a server on all addresses is valid for those by which other machines connect.
 func TestServingHosts(t *testing.T) {
 	addresses := func(list ...string) func() ([]net.Addr, error) {
 		var out []net.Addr

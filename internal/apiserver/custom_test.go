@@ -40,8 +40,8 @@ spec:
             - {rule: self.size < 100, message: too many}
 `
 
-// TestCustomResources takes a definition through its life, and checks that it
-// shows in every kind of discovery and in OpenAPI, and is gone from all of them at the end.
+// TestCustomResources creates, changes and deletes a definition, and checks that every kind of
+// discovery and OpenAPI show the resource, and do not after the deletion.
 func TestCustomResources(t *testing.T) {
 	ns, client := namespace(t), clientset(t, remote(t))
 	create(t, "", workloadCRD)
@@ -98,7 +98,7 @@ func TestCustomResources(t *testing.T) {
 	eventually(t, "gone", func() bool { return shows(t, client) == 0 })
 }
 
-// shows counts the four places that describe the custom resource.
+// shows returns how many of the four descriptions contain the custom resource.
 func shows(t *testing.T, client kubernetes.Interface) int {
 	t.Helper()
 	n := 0
@@ -128,7 +128,7 @@ func tryMissingNamespace(t *testing.T, gvr schema.GroupVersionResource) (any, er
 	return dynamicClient(t).Resource(gvr).Namespace("no-such-namespace").Create(t.Context(), obj, metav1.CreateOptions{})
 }
 
-// eventually waits for what happens beside the request.
+// eventually waits for changes that the server makes asynchronously.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -139,7 +139,7 @@ func eventually(t *testing.T, what string, done func() bool) {
 	t.Fatalf("not %s in time", what)
 }
 
-// TestOpenAPIDescribesTheAddedFields looks at what kubectl explain reads.
+// TestOpenAPIDescribesTheAddedFields checks the descriptions that kubectl explain reads.
 func TestOpenAPIDescribesTheAddedFields(t *testing.T) {
 	client := clientset(t, remote(t))
 	for path, texts := range map[string][]string{

@@ -65,7 +65,7 @@ func TestEventsOfBothGroups(t *testing.T) {
 	}
 }
 
-// TestNewerEventsAreStrict refuses in events.k8s.io what core/v1 lets pass.
+// TestNewerEventsAreStrict checks that events.k8s.io rejects events that core/v1 accepts.
 func TestNewerEventsAreStrict(t *testing.T) {
 	ns, client := namespace(t), clientset(t, remote(t))
 	newer := client.EventsV1().Events(ns)

@@ -16,7 +16,7 @@ import (
 
 func quantity(text string) resource.Quantity { return resource.MustParse(text) }
 
-// evictions is a namespace with pods that fall under one budget.
+// evictions is a namespace with pods that one budget selects.
 type evictions struct {
 	t      *testing.T
 	ns     string
@@ -28,7 +28,7 @@ func newEvictions(t *testing.T) evictions {
 	return e
 }
 
-// pod makes a pod on a node, in a phase and ready or not.
+// pod creates a pod on a node, with a phase and readiness.
 func (e evictions) pod(name string, phase corev1.PodPhase, ready corev1.ConditionStatus) *corev1.Pod {
 	e.t.Helper()
 	ctx, pods := e.t.Context(), e.client.CoreV1().Pods(e.ns)
@@ -51,7 +51,7 @@ func (e evictions) pod(name string, phase corev1.PodPhase, ready corev1.Conditio
 	return p
 }
 
-// budget makes a budget, or writes its status anew.
+// budget creates a budget, or replaces its status.
 func (e evictions) budget(name string, change func(*policyv1.PodDisruptionBudget)) {
 	e.t.Helper()
 	ctx, budgets := e.t.Context(), e.client.PolicyV1().PodDisruptionBudgets(e.ns)
@@ -75,7 +75,7 @@ func (e evictions) budget(name string, change func(*policyv1.PodDisruptionBudget
 	}
 }
 
-// evict asks once; a client that is told to wait would ask again.
+// evict sends one request. A client would retry when it is told to wait.
 func (e evictions) evict(name string, options *metav1.DeleteOptions) error {
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: name}, DeleteOptions: options}
 	return e.client.CoreV1().RESTClient().Post().MaxRetries(0).Namespace(
@@ -88,7 +88,7 @@ func (e evictions) evict(name string, options *metav1.DeleteOptions) error {
 	).Error()
 }
 
-// refused wants an answer 429 whose cause says text.
+// refused checks that the response is 429 with a cause that contains text.
 func (e evictions) refused(err error, text string) {
 	e.t.Helper()
 	if !apierrors.IsTooManyRequests(err) || !apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause) {
@@ -100,7 +100,7 @@ func (e evictions) refused(err error, text string) {
 	}
 }
 
-// gone wants a pod to be marked and on its way.
+// gone checks that the pod has the condition of an eviction and is terminating or deleted.
 func (e evictions) gone(name string) {
 	e.t.Helper()
 	p := pod(e.t, e.client.CoreV1().Pods(e.ns), name)
@@ -176,7 +176,8 @@ func TestEvictionWithoutBudget(t *testing.T) {
 	}
 }
 
-// TestEvictionOfWhatCostsNothing evicts pods that do not count as healthy.
+// TestEvictionOfWhatCostsNothing evicts pods that do not count as healthy, which costs no
+// disruption.
 func TestEvictionOfWhatCostsNothing(t *testing.T) {
 	e := newEvictions(t)
 	e.budget("b", func(b *policyv1.PodDisruptionBudget) { b.Status.ObservedGeneration, b.Status.DesiredHealthy = 1, 1 })

@@ -60,12 +60,12 @@ func TestFeatures(t *testing.T) {
 	})
 }
 
-// switched is a server that is started with ever other features.
+// switched is a server that is restarted with different features.
 type switched struct {
 	dir    string
 	server *apiserver.Server
 	mapper meta.RESTMapper
-	user   string // who asks; "" for one who may do anything
+	user   string // the user of the requests; "" for an administrator
 }
 
 func (w *switched) stop(t *testing.T) {
@@ -122,7 +122,8 @@ func (w *switched) served(t *testing.T, group string) string {
 	return strings.Join(out, "\n") + "\n"
 }
 
-// client is for objects of a kind, in the namespace default if it has one.
+// client returns a client for objects of a kind, in the namespace default if the kind is
+// namespaced.
 func (w *switched) client(t *testing.T, kind schema.GroupKind, versions ...string) dynamic.ResourceInterface {
 	t.Helper()
 	cfg := rest.CopyConfig(w.server.Loopback())
@@ -169,7 +170,7 @@ func (w *switched) patch(t *testing.T, d *datadriven.TestData) string {
 		t.Fatal(err)
 	}
 	client := w.client(t, schema.ParseGroupKind(kind))
-	// A role that was just bound counts soon.
+	// A new role binding becomes effective after a short time.
 	for start := time.Now(); ; time.Sleep(50 * time.Millisecond) {
 		obj, err := client.Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}, sub...)
 		if !apierrors.IsForbidden(err) || time.Since(start) > time.Minute {
@@ -178,7 +179,7 @@ func (w *switched) patch(t *testing.T, d *datadriven.TestData) string {
 	}
 }
 
-// outcome shows the parts of an object that features are about, or the fields that were refused.
+// outcome returns the fields of an object that features control, or the rejected fields.
 func outcome(obj *unstructured.Unstructured, err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Details != nil && len(status.Status().Details.Causes) > 0 {

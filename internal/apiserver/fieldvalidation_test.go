@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// warnings collects the warning headers of a client.
+// warnings collects the warning headers of responses.
 type warnings struct{ texts []string }
 
 func (w *warnings) HandleWarningHeader(_ int, _, text string) { w.texts = append(w.texts, text) }
@@ -67,7 +67,8 @@ func TestFieldValidation(t *testing.T) {
 	}
 }
 
-// TestStrictPatchKnowsTheAddedFields guards what kubectl apply does on an object that exists.
+// TestStrictPatchKnowsTheAddedFields sends the patch that kubectl apply sends for an existing
+// object.
 func TestStrictPatchKnowsTheAddedFields(t *testing.T) {
 	ns, client := namespace(t), clientset(t, remote(t))
 	create(t, ns, podYAML)
@@ -100,7 +101,7 @@ spec:
   - {name: c, image: i, resources: {claims: [{name: r}]}}
 `
 
-// create makes the objects of a YAML text in ns, and gives the last one.
+// create creates the objects of a YAML text in ns, and returns the last one.
 func create(t *testing.T, ns, text string) *unstructured.Unstructured {
 	t.Helper()
 	out, err := tryCreate(t, ns, text)
@@ -110,7 +111,7 @@ func create(t *testing.T, ns, text string) *unstructured.Unstructured {
 	return out
 }
 
-// tryCreate is create for what may be refused.
+// tryCreate is like create, but returns errors.
 func tryCreate(t *testing.T, ns, text string) (out *unstructured.Unstructured, err error) {
 	t.Helper()
 	kinds := served(t)
@@ -133,7 +134,7 @@ func tryCreate(t *testing.T, ns, text string) (out *unstructured.Unstructured, e
 	return out, nil
 }
 
-// TestApplyByTwoManagers lets two managers own claims of one pod template, item by item.
+// TestApplyByTwoManagers checks that two managers can own individual claims of one pod template.
 func TestApplyByTwoManagers(t *testing.T) {
 	ns, client := namespace(t), clientset(t, remote(t))
 	deployment := func(claims, replicas string) []byte {

@@ -29,10 +29,10 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// shared is the server that all tests of the package use, each in a namespace of its own.
+// shared is the server of all tests of the package. Each test has its own namespace.
 var shared *apiserver.Server
 
-// kubeconfig is the administrator's, for clients that come over the network.
+// kubeconfig is the administrator's, for clients that connect over the network.
 var kubeconfig string
 
 func TestMain(m *testing.M) {
@@ -72,7 +72,7 @@ func run(m *testing.M) int {
 	return code
 }
 
-// remote is a client configuration over the network.
+// remote returns a client configuration that uses the network.
 func remote(t *testing.T) *rest.Config {
 	t.Helper()
 	return configFrom(t, kubeconfig)
@@ -96,7 +96,7 @@ func dynamicClient(t *testing.T) *dynamic.DynamicClient {
 	return c
 }
 
-// namespace makes a namespace for the test.
+// namespace creates a namespace for the test.
 func namespace(t *testing.T) string {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
@@ -107,14 +107,14 @@ func namespace(t *testing.T) string {
 	return ns.Name
 }
 
-// made counts the names of unique.
+// made is the number of names that unique has returned.
 var made atomic.Int32
 
-// unique is a name that no other test, and no other run of the test, has for an object outside of
-// namespaces.
+// unique returns a name for a cluster-scoped object that no other test, and no other run of the
+// test, uses.
 func unique(name string) string { return fmt.Sprintf("%s-%d", name, made.Add(1)) }
 
-// parse reads the objects of a YAML text.
+// parse returns the objects of a YAML text.
 func parse(t *testing.T, text string) []*unstructured.Unstructured {
 	t.Helper()
 	var out []*unstructured.Unstructured
@@ -143,7 +143,7 @@ func parseFile(t *testing.T, path string) []*unstructured.Unstructured {
 	return parse(t, string(bytes.TrimSpace(data)))
 }
 
-// causes lists the fields of a 422.
+// causes returns the fields of a 422 response.
 func causes(t *testing.T, err error) []string {
 	t.Helper()
 	var status apierrors.APIStatus
@@ -157,7 +157,7 @@ func causes(t *testing.T, err error) []string {
 	return out
 }
 
-// within fails the test when next delivers nothing in time.
+// within calls next, and fails the test if it does not return in time.
 func within[T any](t *testing.T, next <-chan T) T {
 	t.Helper()
 	select {
@@ -172,7 +172,7 @@ func within[T any](t *testing.T, next <-chan T) T {
 	panic("unreachable")
 }
 
-// startServer runs a server for one test.
+// startServer starts a server for one test.
 func startServer(t *testing.T, cfg apiserver.Config) *apiserver.Server {
 	t.Helper()
 	s, err := apiserver.Start(context.WithoutCancel(t.Context()), cfg)

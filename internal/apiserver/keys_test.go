@@ -14,8 +14,8 @@ import (
 	"github.com/allot-dev/allot/internal/etcd"
 )
 
-// TestKeysOfKubernetes: objects are where kube-apiserver keeps them (test/peer/cluster starts both
-// on one etcd).
+// TestKeysOfKubernetes checks that objects are stored under the keys of kube-apiserver.
+// test/peer/cluster starts both on one etcd.
 func TestKeysOfKubernetes(t *testing.T) {
 	cfg := apiserver.Config{DataDir: t.TempDir(), UnsafeNoFsync: true}
 	server := startServer(t, cfg)

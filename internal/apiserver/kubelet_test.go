@@ -26,8 +26,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
-// kubelet is a server with the interface of a kubelet. A command in a container prints its
-// arguments.
+// kubelet is a server with the API of a kubelet. A command in a container prints its arguments.
 type kubelet struct {
 	mu       sync.Mutex
 	requests []string // path and parameters

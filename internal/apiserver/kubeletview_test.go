@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// TestKubeletsUnderstandClaims: a stock kubelet refused pods with the fields of KEP-5729 and KEP-5978:
-// "none of the supported fields are set".
+// TestKubeletsUnderstandClaims checks that a stock kubelet gets pods in the form that it knows. It
+// rejected pods with the fields of KEP-5729 and KEP-5978: "none of the supported fields are set".
 func TestKubeletsUnderstandClaims(t *testing.T) {
 	admin, ns := clientset(t, remote(t)), namespace(t)
 	_, node := startKubelet(t, admin)

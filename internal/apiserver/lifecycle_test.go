@@ -115,7 +115,7 @@ func TestRestartKeepsEverything(t *testing.T) {
 	}
 }
 
-// TestStopEndsWatches checks that open watches do not hold up a stop.
+// TestStopEndsWatches checks that open watches do not delay a stop.
 func TestStopEndsWatches(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, apiserver.Config{DataDir: dir, UnsafeNoFsync: true})
@@ -221,7 +221,7 @@ spec:
 	}
 }
 
-// TestOtherEtcd runs two servers on one etcd that belongs to neither.
+// TestOtherEtcd runs two servers on one external etcd.
 func TestOtherEtcd(t *testing.T) {
 	member, err := etcd.Start(t.Context(), etcd.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
 	if err != nil {
@@ -255,7 +255,8 @@ func TestOtherEtcd(t *testing.T) {
 	fillRange(t, a, b)
 }
 
-// A server that is stopped at any moment of its start ends in order, and can be started again.
+// A server that is stopped at any time during its start shuts down correctly, and can be started
+// again.
 func TestStopWhileStarting(t *testing.T) {
 	cfg := apiserver.Config{DataDir: t.TempDir(), UnsafeNoFsync: true}
 	for delay := 20 * time.Millisecond; delay < 600*time.Millisecond; delay += 40 * time.Millisecond {

@@ -8,7 +8,8 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// TestLongRunning: kubectl logs -f and attach ended after the request timeout of a minute.
+// TestLongRunning checks that kubectl logs -f and attach outlast the request timeout of a minute,
+// which once ended them.
 func TestLongRunning(t *testing.T) {
 	resolver := &genericapirequest.RequestInfoFactory{
 		APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestNamesThatCannotExist creates objects that name others by what no object can be called (P11).
-// They are refused as if there were no such object.
+// TestNamesThatCannotExist creates objects with references that are not valid names (P11). They are
+// rejected as if the referenced object did not exist.
 func TestNamesThatCannotExist(t *testing.T) {
 	ns := namespace(t)
 	pods := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
@@ -48,8 +48,8 @@ func TestNamesThatCannotExist(t *testing.T) {
 	}
 }
 
-// TestLimitRangeWithoutName: the server gives a name to a LimitRange that has none, as Kubernetes
-// does.
+// TestLimitRangeWithoutName checks that the server generates a name for a LimitRange without one,
+// as Kubernetes does.
 func TestLimitRangeWithoutName(t *testing.T) {
 	ns := namespace(t)
 	limits := schema.GroupVersionResource{Version: "v1", Resource: "limitranges"}

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A node writes its own objects, and reads what its pods refer to (P15).
+// A node writes its own objects, and reads the objects that its pods refer to (P15).
 func TestANodeHasTheRightsOfThatNode(t *testing.T) {
 	const ns = "node-rights"
 	admin := clientset(t, remote(t))

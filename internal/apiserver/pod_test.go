@@ -90,7 +90,7 @@ func TestBinding(t *testing.T) {
 	}
 }
 
-// claimSource is podGroupResourceClaim of a pod's first claim.
+// claimSource returns podGroupResourceClaim of a pod's first claim.
 func claimSource(t *testing.T, u *unstructured.Unstructured) string {
 	t.Helper()
 	list, _, err := unstructured.NestedSlice(u.Object, "spec", "resourceClaims")
@@ -101,7 +101,7 @@ func claimSource(t *testing.T, u *unstructured.Unstructured) string {
 	return s
 }
 
-// P22: a bound pod has the zone and the region of its node, from the same write.
+// A bound pod has the zone and the region of its node, set by the write that binds it (P22).
 func TestBindingCopiesTopology(t *testing.T) {
 	ns := namespace(t)
 	create(t, ns, podYAML)
@@ -243,7 +243,7 @@ func TestPodSelectors(t *testing.T) {
 	}
 }
 
-// TestUnknowingClientKeepsAddedFields updates a pod by a client whose types lack allot's fields.
+// TestUnknowingClientKeepsAddedFields updates a pod with a client whose types lack allot's fields.
 func TestUnknowingClientKeepsAddedFields(t *testing.T) {
 	for name, cfg := range map[string]string{"json": "application/json",
 		"protobuf": "application/vnd.kubernetes.protobuf"} {

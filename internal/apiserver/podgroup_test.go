@@ -208,7 +208,8 @@ func TestPodGroupStatusLeavesTheRestAlone(t *testing.T) {
 	}
 }
 
-// TestPodKnowsItsGroupsClaims checks that a pod names the claims which its group has already.
+// TestPodKnowsItsGroupsClaims checks that the status of a new pod names the claims that its group
+// already has.
 func TestPodKnowsItsGroupsClaims(t *testing.T) {
 	ns := namespace(t)
 	create(t, ns, `
@@ -233,8 +234,8 @@ spec:
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The server looks groups up in its watch cache: what that does not show yet, the claim controller
-	// completes. It shows it to whoever wants a version not older than this.
+	// The server reads groups from its watch cache; the claim controller completes the pod if the
+	// cache is behind. A request for a version that is not older makes the cache current.
 	if _, err := groups.Get(t.Context(), "g", metav1.GetOptions{ResourceVersion: patched.GetResourceVersion()}); err != nil {
 		t.Fatal(err)
 	}
@@ -257,8 +258,8 @@ spec:
 	}
 }
 
-// TestPodKnowsItsOwnClaims checks that a pod names the claims that will be generated for it, and not
-// those whose template does not exist.
+// TestPodKnowsItsOwnClaims checks that the status of a new pod names the claims that will be
+// generated for it, and not those whose template does not exist.
 func TestPodKnowsItsOwnClaims(t *testing.T) {
 	ns := namespace(t)
 	template := create(t, ns, `
@@ -321,8 +322,8 @@ func TestDeletedPodGroupWaitsForItsFinalizer(t *testing.T) {
 	}
 }
 
-// TestPodGroupPolicyIsNotTakenAway tells a patch that removes the policy from a manifest that never
-// had it.
+// TestPodGroupPolicyIsNotTakenAway distinguishes a patch that removes the policy from a manifest
+// that never had it.
 func TestPodGroupPolicyIsNotTakenAway(t *testing.T) {
 	ns := namespace(t)
 	create(t, ns, workloadYAML)
@@ -355,8 +356,8 @@ func TestPodGroupPolicyIsNotTakenAway(t *testing.T) {
 	}
 }
 
-// TestPodGroupIsAppliedTwice applies the same manifest again, which leaves out what admission has
-// filled in.
+// TestPodGroupIsAppliedTwice applies the same manifest again, which omits the fields that admission
+// has set.
 func TestPodGroupIsAppliedTwice(t *testing.T) {
 	ns := namespace(t)
 	create(t, ns, workloadYAML)
@@ -376,8 +377,8 @@ func TestPodGroupIsAppliedTwice(t *testing.T) {
 	}
 }
 
-// P34: a generation below 0 is refused where Kubernetes stores what the client sends, and replaced
-// where it does not.
+// A negative generation is rejected where Kubernetes stores the client's value, and replaced where
+// it does not (P34).
 func TestGenerationBelowZero(t *testing.T) {
 	ns := namespace(t)
 	for version, refused := range map[string]bool{"v1beta1": true, "v1alpha2": true} {

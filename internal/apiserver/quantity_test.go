@@ -12,8 +12,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestQuantitiesThatOnlyTheirExponentMakesLarge are refused, at creation and in an update, before
-// they are compared: that would take longer than this test may.
+// TestQuantitiesThatOnlyTheirExponentMakesLarge checks that such quantities are rejected, in
+// creations and updates, before they are compared: a comparison would take longer than this test
+// may.
 func TestQuantitiesThatOnlyTheirExponentMakesLarge(t *testing.T) {
 	for _, tt := range []struct {
 		resource  schema.GroupVersionResource

@@ -17,7 +17,7 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver"
 )
 
-// as is a client of somebody else, for whom the administrator speaks.
+// as returns a client that impersonates a user.
 func as(t *testing.T, name string, groups ...string) *kubernetes.Clientset {
 	t.Helper()
 	cfg := remote(t)
@@ -25,7 +25,7 @@ func as(t *testing.T, name string, groups ...string) *kubernetes.Clientset {
 	return clientset(t, cfg)
 }
 
-// bindRole gives a ClusterRole to a user in a namespace, and waits until that counts.
+// bindRole binds a user to a ClusterRole in a namespace, and waits until that is effective.
 func bindRole(t *testing.T, ns, name, role, userName string) {
 	t.Helper()
 	admin := clientset(t, remote(t))
@@ -45,7 +45,7 @@ func bindRole(t *testing.T, ns, name, role, userName string) {
 			},
 			metav1.CreateOptions{},
 		)
-		return err == nil && len(rules.Status.ResourceRules) > 2 // more than everybody has
+		return err == nil && len(rules.Status.ResourceRules) > 2 // more than every user has
 	})
 }
 
@@ -76,7 +76,8 @@ func podReader(name string, verbs ...string) *rbacv1.Role {
 	}
 }
 
-// TestAnonymous: whoever shows nothing may ask whether the server is well, and no more.
+// TestAnonymous checks that a client without credentials may only ask whether the server is
+// healthy.
 func TestAnonymous(t *testing.T) {
 	client, err := rest.HTTPClientFor(rest.AnonymousClientConfig(remote(t)))
 	if err != nil {
@@ -98,7 +99,8 @@ func TestAnonymous(t *testing.T) {
 	}
 }
 
-// TestNamespaceRoles: view, edit and admin in one namespace give what their names say, there only.
+// TestNamespaceRoles checks that view, edit and admin in one namespace permit what they do in
+// Kubernetes, in this namespace only.
 func TestNamespaceRoles(t *testing.T) {
 	ns, other := namespace(t), namespace(t)
 	bindRole(t, ns, "viewers", "view", "vera")
@@ -137,8 +139,8 @@ func TestNamespaceRoles(t *testing.T) {
 	allowed(t, "adam lists pod groups", err)
 }
 
-// TestEscalation: nobody gives what he does not have, by role or by binding, unless that is what he
-// may do.
+// TestEscalation checks that users can grant only permissions that they have, by role or by
+// binding, unless they have the verbs escalate or bind.
 func TestEscalation(t *testing.T) {
 	ns := namespace(t)
 	user := "eve-" + ns
@@ -157,7 +159,7 @@ func TestEscalation(t *testing.T) {
 	role.Rules[0].Verbs = []string{"*"}
 	_, err = eve.RbacV1().Roles(ns).Update(t.Context(), role, metav1.UpdateOptions{})
 	forbidden(t, "a role that grows", err, "* pods")
-	// What the collector changes needs no rights.
+	// The garbage collector's own changes need no permissions.
 	admin := clientset(t, remote(t))
 	if _, err := admin.RbacV1().Roles(ns).Create(t.Context(), strong, create); err != nil {
 		t.Fatal(err)
@@ -195,7 +197,7 @@ func TestEscalation(t *testing.T) {
 	allowed(t, "binding view", bind("d", "ClusterRole", "view"))
 	allowed(t, "binding her own role", bind("e", "Role", "weak"))
 
-	// The verbs that exist for it.
+	// The verbs that permit it are escalate and bind.
 	grant := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "binder-" + ns}, Rules: []rbacv1.PolicyRule{
 		{
 			Verbs:         []string{"bind"},
@@ -238,8 +240,8 @@ func TestEscalation(t *testing.T) {
 	forbidden(t, "binding that role", bind("h", "Role", "strong-2"))
 }
 
-// TestAggregatedRoles: a role with the label is part of view, as long as it is there; only an
-// administrator makes roles that gather.
+// TestAggregatedRoles checks that a role with the label is part of view while it exists, and that
+// only an administrator can create roles that aggregate.
 func TestAggregatedRoles(t *testing.T) {
 	admin := clientset(t, remote(t))
 	part := &rbacv1.ClusterRole{
@@ -277,7 +279,7 @@ func TestAggregatedRoles(t *testing.T) {
 	}
 }
 
-// TestAccessReviews asks in the four ways.
+// TestAccessReviews uses the four kinds of access reviews.
 func TestAccessReviews(t *testing.T) {
 	ns := namespace(t)
 	name := "rita-" + ns
@@ -340,7 +342,7 @@ func TestAccessReviews(t *testing.T) {
 	}
 }
 
-// TestImpersonation: who may speak for whom is a right like others.
+// TestImpersonation checks that impersonation needs a permission like other requests.
 func TestImpersonation(t *testing.T) {
 	admin := clientset(t, remote(t))
 	me, err := as(t, "ida", "devs").AuthenticationV1().SelfSubjectReviews().Create(
@@ -364,8 +366,8 @@ func TestImpersonation(t *testing.T) {
 	}
 }
 
-// TestSystemObjectsSurviveRestarts: a second start writes nothing, keeps what was added, and gives
-// back what was taken.
+// TestSystemObjectsSurviveRestarts checks that a second start writes nothing, keeps added rules,
+// and restores removed ones.
 func TestSystemObjectsSurviveRestarts(t *testing.T) {
 	cfg := apiserver.Config{DataDir: t.TempDir(), UnsafeNoFsync: true}
 	versions := func(s *apiserver.Server) map[string]string {

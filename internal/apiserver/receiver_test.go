@@ -17,13 +17,13 @@ import (
 	"github.com/allot-dev/allot/internal/client"
 )
 
-// TestEventsAsObjects compares what the caches of a client in the process have, whose watches have
-// objects as their events, with those of a client that decodes them from a connection: for each kind
-// that parts of allot use, after objects were created, changed and deleted.
+// TestEventsAsObjects compares the caches of a client in the server's process, whose watches have
+// objects as their events, with those of a client that decodes them from a connection: for each
+// kind that parts of allot use, after objects were created, changed and deleted.
 func TestEventsAsObjects(t *testing.T) {
 	near, far := everyCache(t, shared.Loopback()), everyCache(t, remote(t))
 	resources, ns := served(t), namespace(t)
-	names := map[string][]string{} // by resource
+	names := map[string][]string{} // names of objects, by resource
 	for _, obj := range parseFile(t, "testdata/kinds.yaml") {
 		gvk := obj.GroupVersionKind()
 		resource := gvk.GroupVersion().WithResource(resources[gvk].Name)
@@ -64,8 +64,8 @@ func TestEventsAsObjects(t *testing.T) {
 	}
 }
 
-// everyCache returns a function for each resource that has a cache, which returns its objects by
-// their names.
+// everyCache returns, for each resource with a cache, a function that returns the cached objects by
+// name.
 func everyCache(t *testing.T, cfg *rest.Config) map[string]func() map[string]any {
 	t.Helper()
 	set, err := client.New(cfg)
@@ -104,8 +104,9 @@ func byName(list reflect.Value) map[string]any {
 	return out
 }
 
-// settled returns how two caches differ when they have had time to become equal, with these objects.
-// The version and kind of an object within another are not compared: protobuf does not have them.
+// settled waits until two caches are equal for these objects, and returns the difference if they
+// are not in time. The version and kind of nested objects are not compared: protobuf does not have
+// them.
 func settled(near, far func() map[string]any, names []string) string {
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		have := near()

@@ -18,8 +18,8 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver"
 )
 
-// releasedKinds are those whose objects are read: by group and kind the key in etcd and the
-// resource, and whether it has namespaces.
+// releasedKinds are the kinds of the objects that are read, with the key in etcd, the resource, and
+// whether the kind is namespaced.
 var releasedKinds = map[schema.GroupKind]struct {
 	key, resource string
 	namespaced    bool
@@ -49,7 +49,7 @@ var releasedKinds = map[schema.GroupKind]struct {
 	},
 }
 
-// released is an object as a release of Kubernetes has stored it, and as it has shown it.
+// released is an object as a release of Kubernetes stored it, and as it returned it.
 type released struct {
 	kind        schema.GroupVersionKind
 	name        string
@@ -57,9 +57,9 @@ type released struct {
 	key, binary string
 }
 
-// TestReleasesOfKubernetes: objects with all fields set, as Kubernetes 1.34 to 1.37 have stored
-// them in each version, are listed and shown in each version that is served, and in their own with
-// all that they have (R46). test/peer/cluster compares with what Kubernetes 1.37 makes of them.
+// TestReleasesOfKubernetes checks that objects with all fields set, as Kubernetes 1.34 to 1.37
+// stored them in each version, are listed and returned in each served version, and in their own
+// version with all fields (R46). test/peer/cluster compares with the result of Kubernetes 1.37.
 func TestReleasesOfKubernetes(t *testing.T) {
 	cfg := apiserver.Config{DataDir: t.TempDir(), UnsafeNoFsync: true}
 	objects := releasedObjects(t)
@@ -110,14 +110,14 @@ func TestReleasesOfKubernetes(t *testing.T) {
 	}
 }
 
-// derived are fields that follow others, in Kubernetes as well, and one whose value in the files is
-// none that there is.
+// derived matches fields that are computed from others, in Kubernetes as well, and one whose value
+// in the files is not valid.
 var derived = regexp.MustCompile(
 	`spec\.serviceAccount$|^spec\.podCIDRs\[0]$|^status\.podIPs\[0]\.ip$|\.disruptionMode$`,
 )
 
-// releasedObjects reads the files that k8s.io/api has of each release. Each object has a name of
-// its own, of the same length.
+// releasedObjects reads the files that k8s.io/api has of each release. Each object gets a unique
+// name of the same length.
 func releasedObjects(t *testing.T) []released {
 	t.Helper()
 	var found []released
@@ -141,12 +141,12 @@ func releasedObjects(t *testing.T) []released {
 			kind, ok := releasedKinds[o.kind.GroupKind()]
 			if !ok ||
 				slices.Contains([]string{"apps/v1beta1", "apps/v1beta2"},
-					o.kind.GroupVersion().String()) { // which 1.37 does not read either
+					o.kind.GroupVersion().String()) { // 1.37 does not read these either
 				continue
 			}
 			o.binary = strings.ReplaceAll(readFile(t, file), "nameValue", o.name)
 			shown := strings.TrimSuffix(file,
-				".pb") + ".after_roundtrip.json" // without alpha fields that 1.37 does not have any more
+				".pb") + ".after_roundtrip.json" // without alpha fields that 1.37 no longer has
 			if _, err := os.Stat(shown); err != nil {
 				shown = strings.TrimSuffix(file, ".pb") + ".json"
 			}
@@ -172,7 +172,7 @@ func readFile(t *testing.T, name string) string {
 	return string(data)
 }
 
-// lacks are the paths of what was, and is not any more or is something else.
+// lacks returns the paths of fields that are missing or have another value.
 func lacks(path string, was, is any) []string {
 	if was == nil || derived.MatchString(path) {
 		return nil
@@ -202,7 +202,7 @@ func lacks(path string, was, is any) []string {
 	return nil
 }
 
-// servedVersions are the versions of each kind.
+// servedVersions returns the served versions of each kind.
 func servedVersions(t *testing.T, server discovery.DiscoveryInterface) map[schema.GroupKind][]string {
 	t.Helper()
 	_, lists, err := server.ServerGroupsAndResources()

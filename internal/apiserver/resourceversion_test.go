@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestResourceVersionIsNoNumber tries each verb with such a version: each gets a bad request that
-// names the field (P11).
+// TestResourceVersionIsNoNumber sends a resourceVersion that is not a number with each verb, and
+// checks that the response is a bad request that names the field (P11).
 func TestResourceVersionIsNoNumber(t *testing.T) {
 	ns, client := namespace(t), clientset(t, remote(t))
 	makeConfigMaps(t, client, ns, 1)

@@ -38,24 +38,24 @@ const (
 	robustPatience  = 30 * time.Second
 )
 
-// ofLibrary are what k8s.io/apiserver itself answers to a request that it cannot read, with 500 or
-// 504, in Kubernetes too. Its handlers do so before any code of this module is reached.
+// ofLibrary are responses of k8s.io/apiserver itself to requests that it cannot read, with 500 or
+// 504, as in Kubernetes. Its handlers respond before any code of this module is called.
 var ofLibrary = []string{
 	"apiextensions.k8s.io/v1, Kind=CustomResourceDefinition", // of patches that cannot be applied
 	"Timeout: Too large resource version",
 }
 
-// isOfLibrary reports whether an answer is one of these.
+// isOfLibrary reports whether a response is one of these.
 func isOfLibrary(answer []byte) bool {
 	var status metav1.Status
 	return json.Unmarshal(answer, &status) == nil &&
 		slices.ContainsFunc(ofLibrary, func(text string) bool { return strings.Contains(status.Message, text) })
 }
 
-// TestNoRequestIsAServerFault sends odd requests for every served resource and subresource: no
-// answer is a 5xx, but for those of the library and 501 where a subresource says that it does not
-// exist here, and none takes long. What is served is taken from discovery, and the objects from the
-// validation's manifests.
+// TestNoRequestIsAServerFault sends invalid requests for every served resource and subresource, and
+// checks that no response is a 5xx, except for those of the library and 501 for a subresource that
+// does not exist here, and that none takes long. The resources are those of discovery, and the
+// objects those of the validation's manifests.
 func TestNoRequestIsAServerFault(t *testing.T) {
 	s := startServer(t, apiserver.Config{DataDir: t.TempDir(), UnsafeNoFsync: true})
 	r := newRobust(t, s.Loopback())
@@ -86,13 +86,13 @@ func TestNoRequestIsAServerFault(t *testing.T) {
 	}
 }
 
-// robust sends requests and looks at the answers.
+// robust sends requests and checks the responses.
 type robust struct {
 	t      *testing.T
 	client *http.Client
 	host   string
 	rand   *rand.Rand
-	// objects are valid and invalid ones by kind, values those of each key.
+	// objects are valid and invalid objects by kind; values are the values of each key.
 	objects map[string][]map[string]any
 	values  map[string][]any
 	sent    int
@@ -145,7 +145,7 @@ func (r *robust) collect(v any) {
 	}
 }
 
-// odd sends one request of any verb.
+// odd sends one request with a random verb.
 func (r *robust) odd(gv schema.GroupVersion, resource metav1.APIResource) {
 	plural, sub, _ := strings.Cut(resource.Name, "/")
 	path := "/apis/" + gv.String()
@@ -202,7 +202,7 @@ func (r *robust) odd(gv schema.GroupVersion, resource metav1.APIResource) {
 			r.send("DELETE", one, q, "application/json", options)
 			return
 		}
-		if !resource.Namespaced { // the server's own objects stay
+		if !resource.Namespaced { // the server's own objects must remain
 			q.Set("labelSelector", "robust=yes")
 		}
 		r.send("DELETE", collection, q, "application/json", options)
@@ -257,7 +257,7 @@ func (r *robust) name(obj map[string]any) string {
 	return r.pick([]string{"x", "a%2Fb", "..%2f", strings.Repeat("a", 300), "A B"})
 }
 
-// mutate changes one place of an object.
+// mutate changes a random place of an object.
 func (r *robust) mutate(obj any) {
 	type place struct {
 		key   string
@@ -297,7 +297,7 @@ func (r *robust) mutate(obj any) {
 	}
 }
 
-// value returns anything that JSON can say.
+// value returns a random JSON value.
 func (r *robust) value() any {
 	return []any{
 		"", "a", "A_b", "a/b", "..", ".", "a%b", "\x00", "é", strings.Repeat("a.", 127), nil, true, 0, 1, -1, 33,
@@ -334,7 +334,7 @@ func (r *robust) jsonPatch() []byte {
 	return r.encode(ops)
 }
 
-// query returns options, most of them wrong.
+// query returns random options, most of them invalid.
 func (r *robust) query() url.Values {
 	q := url.Values{}
 	for _, o := range []struct {
@@ -364,7 +364,7 @@ func (r *robust) query() url.Values {
 	return q
 }
 
-// send sends a request, and reports an answer that no client should get.
+// send sends a request, and fails the test if the response is one that no client should get.
 func (r *robust) send(method, path string, query url.Values, contentType string, body []byte) {
 	r.t.Helper()
 	r.sent++

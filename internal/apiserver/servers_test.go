@@ -18,7 +18,7 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver"
 )
 
-// secondServer serves the etcd of the shared server too.
+// secondServer starts another server on the etcd of the shared one.
 func secondServer(t *testing.T) *dynamic.DynamicClient {
 	t.Helper()
 	first := filepath.Dir(kubeconfig)
@@ -47,8 +47,9 @@ func secondServer(t *testing.T) *dynamic.DynamicClient {
 	return client
 }
 
-// F64, R18: two API servers on one etcd, and in each round a claim by way of each for one device.
-// At most one client hears that its claim has it, and only that claim has it in the end.
+// Two API servers run on one etcd, and in each round each of them gets a claim for the same device
+// (F64, R18). At most one client gets a success response, and in the end only its claim has the
+// device.
 func TestF64TwoServersGiveADeviceOnce(t *testing.T) {
 	if !shared.Alone() {
 		t.Error("the first server is not alone, although nobody has come to its etcd")
@@ -94,9 +95,9 @@ func TestF64TwoServersGiveADeviceOnce(t *testing.T) {
 	}
 }
 
-// F64, R18: a server stores a claim with a device that another claim has got a moment before, and
-// is killed before it sees that. A server that is left takes the device from the claim, and touches
-// nothing else of it.
+// A server stores a claim with a device that another claim has just been allocated, and is killed
+// before it sees that (F64, R18). A remaining server deallocates the claim, and changes nothing
+// else of it.
 func TestF64KilledServerLeavesNoDouble(t *testing.T) {
 	dir := t.TempDir()
 	server := startServer(t, apiserver.Config{DataDir: dir, UnsafeNoFsync: true})
@@ -145,7 +146,7 @@ func TestF64KilledServerLeavesNoDouble(t *testing.T) {
 	}
 }
 
-// bothAtOnce patches the status of both claims at the same time. Only refusals are answers.
+// bothAtOnce patches the status of both claims concurrently, and returns the rejections.
 func bothAtOnce(t *testing.T, claims [2]dynamic.ResourceInterface, status string) (errs [2]error) {
 	t.Helper()
 	done := make(chan struct{})

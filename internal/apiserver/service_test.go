@@ -36,7 +36,7 @@ func withIP(ip string) func(*corev1.ServiceSpec) {
 	return func(s *corev1.ServiceSpec) { s.ClusterIP = ip }
 }
 
-// serviceTest writes Services of one namespace.
+// serviceTest creates Services in one namespace.
 type serviceTest struct {
 	t      *testing.T
 	client kubernetes.Interface
@@ -65,7 +65,7 @@ func (c serviceTest) update(s *corev1.Service) *corev1.Service {
 	return out
 }
 
-// refused creates a Service that must be refused with a message.
+// refused creates a Service, and checks that it is rejected with a message.
 func (c serviceTest) refused(s *corev1.Service, message string) {
 	c.t.Helper()
 	_, err := c.client.CoreV1().Services(c.ns).Create(c.t.Context(), s, metav1.CreateOptions{})
@@ -115,7 +115,7 @@ func TestServicesGetClusterIPs(t *testing.T) {
 	}
 }
 
-// An update that is refused, or that is made for nothing, releases and reserves nothing.
+// An update that is rejected, or is a dry run, releases and reserves nothing.
 func TestRefusedServicesReserveNothing(t *testing.T) {
 	c := newServiceTest(t)
 	dry, err := c.client.CoreV1().Services(c.ns).Create(t.Context(), service("a"),
@@ -203,7 +203,7 @@ func TestPortsOfServices(t *testing.T) {
 	}
 }
 
-// A request for the status of a Service that does not exist creates none.
+// An update of the status of a Service that does not exist creates none.
 func TestStatusCreatesNoService(t *testing.T) {
 	c := clientset(t, remote(t)).CoreV1().Services(namespace(t))
 	_, err := c.UpdateStatus(t.Context(), service("absent", withIP(corev1.ClusterIPNone)), metav1.UpdateOptions{})
@@ -226,8 +226,8 @@ func TestServiceOfTheServer(t *testing.T) {
 	}
 }
 
-// fillRange creates more Services than a range of 16 addresses has room for, by several servers
-// concurrently. The first and the last address are none, and one is the server's.
+// fillRange creates more Services than a range of 16 addresses can serve, concurrently by several
+// servers. The first and the last address are not usable, and one is the server's.
 func fillRange(t *testing.T, servers ...*apiserver.Server) {
 	const tried, fit = 20, 13
 	var mu sync.Mutex

@@ -14,8 +14,8 @@ import (
 	"github.com/allot-dev/allot/internal/etcd"
 )
 
-// TestWorkloadsOf135: Workloads that Kubernetes 1.35 has stored are read, and can be changed (R46).
-// test/peer/cluster does this with all that 1.37 still reads.
+// TestWorkloadsOf135 checks that Workloads that Kubernetes 1.35 has stored can be read and changed
+// (R46). test/peer/cluster does this with everything that 1.37 can still read.
 func TestWorkloadsOf135(t *testing.T) {
 	cfg := apiserver.Config{DataDir: t.TempDir(), UnsafeNoFsync: true}
 	putStored(t, cfg.DataDir, map[string]string{
@@ -65,13 +65,13 @@ func TestWorkloadsOf135(t *testing.T) {
 	}
 }
 
-// fixtureOf is an object as a release of Kubernetes has stored it.
+// fixtureOf returns an object as a release of Kubernetes stored it.
 func fixtureOf(t *testing.T, name string) string {
 	t.Helper()
 	return readFile(t, filepath.Join(fixtures(t), filepath.FromSlash(name)))
 }
 
-// fixtures is where k8s.io/api has objects of each release.
+// fixtures returns the directory in which k8s.io/api has objects of each release.
 func fixtures(t *testing.T) string {
 	t.Helper()
 	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/api").Output()
@@ -81,7 +81,7 @@ func fixtures(t *testing.T) string {
 	return filepath.Join(strings.TrimSpace(string(dir)), "testdata")
 }
 
-// putStored writes into a data directory as another API server would have.
+// putStored writes into a data directory as another API server would.
 func putStored(t *testing.T, dir string, objects map[string]string) {
 	t.Helper()
 	member, err := etcd.Start(t.Context(), etcd.Options{Dir: filepath.Join(dir, "etcd"), UnsafeNoFsync: true})

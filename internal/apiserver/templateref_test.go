@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestContradictingTemplateReference names one template in each form (P22).
+// TestContradictingTemplateReference creates a PodGroup whose two forms of reference name different
+// templates (P22).
 func TestContradictingTemplateReference(t *testing.T) {
 	groups := schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: "v1alpha2", Resource: "podgroups"}
 	for _, tt := range []struct {

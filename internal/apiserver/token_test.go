@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestServiceAccountTokens: an account gets a token, is let in with it, has the rights of its
-// bindings, and is nobody once the pod is gone that the token was bound to.
+// TestServiceAccountTokens checks that an account can get a token and authenticate with it, has the
+// permissions of its bindings, and is rejected once the pod to which the token is bound is deleted.
 func TestServiceAccountTokens(t *testing.T) {
 	ns := namespace(t)
 	admin := clientset(t, remote(t))
@@ -123,7 +123,7 @@ func TestTokenRequestsAreChecked(t *testing.T) {
 	if err := ask("robot", bound("Pod", "p")); !apierrors.IsBadRequest(err) {
 		t.Errorf("bound to another's pod: %v", err)
 	}
-	// Who may read an account may not thereby be it.
+	// A user who may read an account may not act as the account.
 	bindRole(t, ns, "viewers", "view", "vic-"+ns)
 	_, err := as(t, "vic-"+ns).CoreV1().ServiceAccounts(
 		ns,

@@ -13,7 +13,8 @@ import (
 	"github.com/allot-dev/allot/internal/testkit/tracecollector"
 )
 
-// Traces of requests reach the collector that the file names, the last ones when the server stops.
+// Traces of requests are sent to the collector that the file names, the last ones when the server
+// stops.
 func TestRequestsAreTraced(t *testing.T) {
 	c := tracecollector.Start(t)
 	s, err := apiserver.Start(t.Context(), apiserver.Config{

@@ -20,7 +20,7 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/registry"
 )
 
-// TestVerbs takes one object of each kind through every verb.
+// TestVerbs sends requests with every verb for one object of each kind.
 func TestVerbs(t *testing.T) {
 	resources, stored := served(t), storedKinds()
 	ns := namespace(t)
@@ -39,7 +39,7 @@ func TestVerbs(t *testing.T) {
 			if res.Namespaced {
 				client = dynamicClient(t).Resource(gvr).Namespace(ns)
 			}
-			if gvk.Kind != "IPAddress" { // whose name is an address
+			if gvk.Kind != "IPAddress" { // its name is an address
 				obj.SetName(unique(obj.GetName()))
 			}
 			if gvk.Kind == "Event" {
@@ -99,14 +99,14 @@ func served(t *testing.T) map[schema.GroupVersionKind]metav1.APIResource {
 	return out
 }
 
-// verbs takes one object through its verbs.
+// verbs sends requests with every verb for one object.
 type verbs struct {
 	t        *testing.T
 	client   dynamic.ResourceInterface
 	original *unstructured.Unstructured
 	resource metav1.APIResource
 	watch    watch.Interface
-	// hasStatus is whether the kind has a status subresource.
+	// hasStatus reports whether the kind has a status subresource.
 	hasStatus bool
 }
 
@@ -182,7 +182,7 @@ func (v *verbs) create() {
 	}
 }
 
-// contains checks that got has all that want has.
+// contains checks that got has all fields of want.
 func (v *verbs) contains(got, want any, path string) {
 	v.t.Helper()
 	switch want := want.(type) {
@@ -220,7 +220,7 @@ func (v *verbs) update() {
 	v.must("update", err)
 	generation := stale.GetGeneration()
 	if v.resource.Kind == "EndpointSlice" {
-		generation++ // which counts changes of labels too
+		generation++ // it also counts changes of labels
 	}
 	if updated.GetResourceVersion() == stale.GetResourceVersion() || updated.GetGeneration() != generation {
 		v.t.Errorf("update of a label: version %s to %s, generation %d to %d",
@@ -270,7 +270,7 @@ func (v *verbs) patches() {
 	}
 }
 
-// status checks that the status subresource leaves the spec alone.
+// status checks that an update of the status subresource does not change the spec.
 func (v *verbs) status() {
 	ctx, name := v.t.Context(), v.original.GetName()
 	obj, err := v.client.Get(ctx, name, metav1.GetOptions{}, "status")
@@ -290,7 +290,7 @@ func (v *verbs) status() {
 	}
 }
 
-// release takes the finalizers off, as a controller would.
+// release removes the finalizers, as a controller would.
 func (v *verbs) release() {
 	obj, err := v.client.Get(v.t.Context(), v.original.GetName(), metav1.GetOptions{})
 	if err != nil || len(obj.GetFinalizers()) == 0 {
@@ -314,7 +314,7 @@ func (v *verbs) delete() {
 	}
 	v.must("delete", v.client.Delete(ctx, name, metav1.DeleteOptions{}))
 	if v.original.GetKind() == "Namespace" {
-		return // goes in two steps, see TestNamespaceLife
+		return // its deletion has two steps, see TestNamespaceLife
 	}
 	v.release()
 	v.event(watch.Deleted)

@@ -93,7 +93,7 @@ func TestClaimInEveryVersion(t *testing.T) {
 	}
 }
 
-// TestFaultsAreNamedAsSent names the fields of v1beta1 in a 422.
+// TestFaultsAreNamedAsSent checks that a 422 for a request in v1beta1 has the fields of v1beta1.
 func TestFaultsAreNamedAsSent(t *testing.T) {
 	ns := namespace(t)
 	bad := strings.Replace(claimV1beta1YAML, "deviceClassName: gpu.example.com, tol",
@@ -110,7 +110,7 @@ func TestFaultsAreNamedAsSent(t *testing.T) {
 	}
 }
 
-// TestTypedClientsOfOldVersions go by protobuf.
+// TestTypedClientsOfOldVersions uses protobuf.
 func TestTypedClientsOfOldVersions(t *testing.T) {
 	cfg := rest.CopyConfig(remote(t))
 	cfg.ContentType, cfg.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf
@@ -176,7 +176,7 @@ func TestTypedClientsOfOldVersions(t *testing.T) {
 	}
 }
 
-// warned collects the warning headers of responses.
+// warned returns the warning headers of responses.
 type warned struct {
 	mu    sync.Mutex
 	texts []string
@@ -196,7 +196,8 @@ func (w *warned) take() []string {
 	return texts
 }
 
-// TestDeviceTaintRule follows a rule through its versions: stamped, counted, warned of.
+// TestDeviceTaintRule uses a rule in all its versions, and checks its times, its generation and its
+// warnings.
 func TestDeviceTaintRule(t *testing.T) {
 	cfg := rest.CopyConfig(remote(t))
 	headers := &warned{}
@@ -258,7 +259,8 @@ func TestDeviceTaintRule(t *testing.T) {
 	}
 }
 
-// TestUnconditionalUpdateOfDeviceTaintRule is refused in v1 only, as upstream does.
+// TestUnconditionalUpdateOfDeviceTaintRule checks that only v1 rejects such an update, as upstream
+// does.
 func TestUnconditionalUpdateOfDeviceTaintRule(t *testing.T) {
 	client := dynamicClient(t)
 	for version, want := range map[string]int{"v1": http.StatusUnprocessableEntity, "v1beta2": http.StatusOK,
@@ -280,7 +282,7 @@ func TestUnconditionalUpdateOfDeviceTaintRule(t *testing.T) {
 	}
 }
 
-// TestOldVersionsWarn tells the clients of deprecated versions, and no others, that they go away.
+// TestOldVersionsWarn checks that clients of deprecated versions, and no others, get a warning.
 func TestOldVersionsWarn(t *testing.T) {
 	cfg := rest.CopyConfig(remote(t))
 	headers := &warned{}

@@ -84,7 +84,7 @@ func TestResourceVersions(t *testing.T) {
 	if len(old.Items) != 2 {
 		t.Errorf("exact old version has %d items, want 2", len(old.Items))
 	}
-	// Clients wait and ask again by themselves; here the first answer counts.
+	// Clients wait and retry by themselves; here only the first response counts.
 	err = client.CoreV1().RESTClient().Get().Namespace(ns).Resource("configmaps").Param("resourceVersion", "99999999").
 		MaxRetries(0).Do(t.Context()).Error()
 	if !apierrors.IsTimeout(err) && !isTooLarge(err) {
@@ -129,8 +129,7 @@ func TestWatchSelectorAndBookmarks(t *testing.T) {
 	lastBookmark(t, client, ns)
 }
 
-// lastBookmark holds that a watch in which nothing happens tells before its end how far it has
-// come.
+// lastBookmark checks that a watch without changes ends with a bookmark of the current version.
 func lastBookmark(t *testing.T, client kubernetes.Interface, ns string) {
 	t.Helper()
 	timeout := int64(2)
@@ -154,8 +153,8 @@ func lastBookmark(t *testing.T, client kubernetes.Interface, ns string) {
 	}
 }
 
-// TestWatchList is how today's informers start: the list comes as events, and a
-// bookmark says where it ends.
+// TestWatchList checks how current informers start: the list arrives as events, and a bookmark
+// marks its end.
 func TestWatchList(t *testing.T) {
 	ns, client := namespace(t), clientset(t, remote(t))
 	makeConfigMaps(t, client, ns, 2)
@@ -214,7 +213,7 @@ func watchPath(t *testing.T, client *kubernetes.Clientset, path string) *json.De
 	return json.NewDecoder(bufio.NewReader(body))
 }
 
-// next is the next event of a watch of ConfigMaps.
+// next returns the next event of a watch of ConfigMaps.
 func next(t *testing.T, events *json.Decoder) string {
 	t.Helper()
 	var e struct {

@@ -24,9 +24,9 @@ spec:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 `
 
-// TestListByWatchOfAQuietKind lists a custom resource from the moment that it is defined, while the
-// definition's names are being accepted and its first watch cache is thrown away. Informers of
-// other kinds, of which nothing changes, have to get their first list all the same.
+// TestListByWatchOfAQuietKind lists a custom resource immediately after it is defined, while the
+// definition's names are being accepted and its first watch cache is discarded. Informers of other
+// kinds that do not change must get their first list too.
 func TestListByWatchOfAQuietKind(t *testing.T) {
 	s := startServer(t, apiserver.Config{DataDir: t.TempDir(), UnsafeNoFsync: true})
 	typed := clientset(t, s.Loopback())

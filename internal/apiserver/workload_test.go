@@ -46,7 +46,8 @@ func TestJobSelector(t *testing.T) {
 			t.Errorf("label %s is %q, want %q", key, got, want)
 		}
 	}
-	// A Job without labels has those of its template, generated ones included, as in Kubernetes 1.37.
+	// A Job without labels gets those of its template, including generated ones, as in Kubernetes
+	// 1.37.
 	if !maps.Equal(job.Labels, job.Spec.Template.Labels) || job.Generation != 1 {
 		t.Errorf("labels are %v, generation %d", job.Labels, job.Generation)
 	}
@@ -181,7 +182,7 @@ spec:
 	if *s.Spec.Replicas != 4 || s.Generation != 2 {
 		t.Errorf("replicas %d, generation %d", *s.Spec.Replicas, s.Generation)
 	}
-	// A claim template that leaves out what was completed is the same.
+	// A claim template without the defaulted fields is equal to the stored one.
 	patch := []byte(`{"spec":{"volumeClaimTemplates":[
 		{"metadata":{"name":"d"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1024Mi"}}}}]}}`)
 	if _, err := sets.StatefulSets(ns).Patch(t.Context(), "s", types.MergePatchType, patch,

@@ -13,7 +13,7 @@ import (
 	"github.com/allot-dev/allot/internal/metrics"
 )
 
-// The step of a part that cannot be built is ended, and says why.
+// The step of a part that cannot be built ends, with the reason.
 func TestAPartThatCannotBeBuilt(t *testing.T) {
 	var out bytes.Buffer
 	h, err := listenHealth("127.0.0.1:0", http.NotFoundHandler())

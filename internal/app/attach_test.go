@@ -28,16 +28,16 @@ import (
 	"github.com/allot-dev/allot/internal/fleet"
 )
 
-// patience is how long a test waits for what must come.
+// patience limits how long a test waits for an expected change.
 const patience = time.Minute
 
-// line is the way to a cluster, which can be disturbed.
+// line is a proxy to a cluster that can disturb the connection.
 type line struct {
 	proxy *httputil.ReverseProxy
 
 	mu      sync.Mutex
-	refuse  map[string]int // answers by prefix of "METHOD path"
-	asked   map[string]int // requests that were refused
+	refuse  map[string]int // response codes by prefix of "METHOD path"
+	asked   map[string]int // number of rejected requests
 	watches map[*http.Request]context.CancelFunc
 }
 
@@ -98,7 +98,7 @@ func (l *line) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}()
 	}
 	l.mu.Unlock()
-	defer func() { _ = recover() }() // the proxy panics when it is cut off in the middle of an answer
+	defer func() { _ = recover() }() // the proxy panics when a response is cut off
 	l.proxy.ServeHTTP(w, r.WithContext(ctx))
 }
 
@@ -109,8 +109,8 @@ func reasonOf(code int) metav1.StatusReason {
 	return metav1.StatusReasonServiceUnavailable
 }
 
-// answer has requests of a prefix answered with a code; 0 lets them through again, and gives how
-// many there were.
+// answer makes requests with a prefix get a response with a code, or lets them pass again if the
+// code is 0. It returns how many requests got the previous code.
 func (l *line) answer(prefix string, code int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,7 +122,7 @@ func (l *line) answer(prefix string, code int) int {
 	return l.asked[prefix]
 }
 
-// refused is how many requests of a prefix have been answered with a code since answer was told to.
+// refused returns how many requests with a prefix have got a code since answer was called.
 func (l *line) refused(prefix string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,8 +150,8 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	t.Fatalf("not within %s: %s", patience, what)
 }
 
-// attached is allot attach beside a cluster: allot's own control plane, with its scheduler for pods
-// that do not ask for allot.
+// attached is allot attach on a cluster: allot's own control plane, whose scheduler handles pods
+// that do not name allot's.
 type attached struct {
 	t       *testing.T
 	line    *line
@@ -160,14 +160,13 @@ type attached struct {
 	health  string
 }
 
-// started runs a cluster, and allot attach at the other end of a line to it that is disturbed at
-// first.
+// started starts a cluster, and allot attach over a connection that is disturbed at first.
 func started(t *testing.T, refused ...string) *attached {
 	t.Helper()
 	return startedOn(t, t.TempDir(), refused...)
 }
 
-// startedOn has a cluster on what is stored already.
+// startedOn starts a cluster on the objects in a data directory.
 func startedOn(t *testing.T, dir string, refused ...string) *attached {
 	t.Helper()
 	klog.SetOutput(io.Discard)
@@ -312,7 +311,7 @@ func (a *attached) group(name string, minCount int32, template string) {
 	}
 }
 
-// TestAttachToANativeCluster has one cluster for all of it, as a start costs seconds.
+// TestAttachToANativeCluster uses one cluster for all steps, because a start takes seconds.
 func TestAttachToANativeCluster(t *testing.T) {
 	const discovery, rights = "GET /apis/resource.k8s.io/v1", "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 	a := started(t, discovery, rights)
@@ -354,8 +353,8 @@ func TestAttachToANativeCluster(t *testing.T) {
 	t.Run("F67: watches that break", a.brokenWatches)
 }
 
-// refusedWrite: no hot loop on 403. It is tried again, more and more seldom, and works as soon as
-// it may.
+// refusedWrite checks that a write that gets 403 is not retried in a hot loop: it is retried with
+// increasing delays, and succeeds once it is permitted.
 func (a *attached) refusedWrite(t *testing.T) {
 	const prefix = "PUT /apis/resource.k8s.io/v1/namespaces/default/resourceclaims/"
 	a.line.answer(prefix, http.StatusForbidden)
@@ -368,8 +367,8 @@ func (a *attached) refusedWrite(t *testing.T) {
 	eventually(t, "it is placed when it may be", func() bool { return a.phase("refused") == corev1.PodRunning })
 }
 
-// brokenWatches: pods come and go while watches break. In the end the view is the one that a
-// scheduler has that starts then.
+// brokenWatches creates and deletes pods while watches break, and checks that the scheduler's view
+// is then that of a scheduler that has just started.
 func (a *attached) brokenWatches(t *testing.T) {
 	seed := time.Now().UnixNano()
 	t.Logf("seed %d", seed)

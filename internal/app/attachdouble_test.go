@@ -13,8 +13,8 @@ import (
 	"github.com/allot-dev/allot/internal/etcd"
 )
 
-// doubledClaim has the only device, and doubledPod is the one that it is reserved for. That is
-// gated, so that no scheduler has a hand in what becomes of them.
+// doubledClaim is allocated the only device, and is reserved for doubledPod. The pod has a
+// scheduling gate, so that no scheduler changes either.
 const (
 	doubledClaim = `{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim",
 "metadata":{"name":"%[1]s","namespace":"default","uid":"claim-%[1]s","finalizers":["resource.kubernetes.io/delete-protection"],"creationTimestamp":"2026-01-01T00:00:00Z"},
@@ -27,8 +27,9 @@ const (
 "resourceClaims":[{"name":"r","resourceClaimName":"%[1]s"}]},"status":{"phase":"Pending"}}`
 )
 
-// storeDouble puts two claims with one device into a data directory, as they are on clusters whose
-// API server lets two schedulers write them. The one of the cluster's scheduler was first.
+// storeDouble writes two claims with one device into a data directory, as two schedulers can on a
+// cluster whose API server does not prevent it. The claim of the cluster's scheduler was allocated
+// first.
 func storeDouble(t *testing.T, dir string) {
 	t.Helper()
 	store, err := etcd.Start(t.Context(), etcd.Options{Dir: filepath.Join(dir, "etcd"), UnsafeNoFsync: true})
@@ -48,8 +49,8 @@ func storeDouble(t *testing.T, dir string) {
 	}
 }
 
-// TestF64DoubleIsPutBack: the claim that was second loses the device, because its pod is this
-// scheduler's; an event says so.
+// TestF64DoubleIsPutBack checks that the claim that was allocated second is deallocated, because
+// its pod is this scheduler's, and that an event reports it.
 func TestF64DoubleIsPutBack(t *testing.T) {
 	dir := t.TempDir()
 	storeDouble(t, dir)

@@ -20,7 +20,7 @@ import (
 	"github.com/allot-dev/allot/internal/pki"
 )
 
-// mirror is a server that answers who the client is, by its certificate and token.
+// mirror is a server that responds with the client's user, according to its certificate and token.
 func mirror(t *testing.T, authority *pki.Authority) string {
 	t.Helper()
 	pair, err := authority.Serving("server", []string{"127.0.0.1"})
@@ -51,7 +51,7 @@ func mirror(t *testing.T, authority *pki.Authority) string {
 	return server.URL
 }
 
-// asked is what the mirror answers to a client of cfg.
+// asked returns the mirror's response to a client of cfg.
 func asked(t *testing.T, cfg *rest.Config) string {
 	t.Helper()
 	client, err := rest.HTTPClientFor(cfg)
@@ -70,8 +70,8 @@ func asked(t *testing.T, cfg *rest.Config) string {
 	return string(body)
 }
 
-// A process goes by the kubeconfig as it is, not as it was at the start; what it cannot go by
-// leaves the old one in use.
+// A process uses the current content of the kubeconfig. If that is not usable, the previous
+// credentials remain in use.
 func TestCredentialsFollowTheKubeconfig(t *testing.T) {
 	authority, err := pki.Open(t.TempDir(), time.Now)
 	if err != nil {
@@ -121,7 +121,7 @@ func TestCredentialsFollowTheKubeconfig(t *testing.T) {
 	}
 	expect("first", "")
 	write("second", server, nil)
-	expect("first", "") // so soon it is not looked at
+	expect("first", "") // the file is not read again so soon
 	later := func() { now = now.Add(lookAtKubeconfig) }
 	later()
 	expect("second", "is used as it is now")
@@ -133,7 +133,7 @@ func TestCredentialsFollowTheKubeconfig(t *testing.T) {
 	later()
 	expect("second", "the old one is used on")
 	later()
-	expect("second", "") // which was said
+	expect("second", "") // which was already reported
 	write("third", "https://127.0.0.1:1", nil)
 	later()
 	expect("second", "the API server is https://127.0.0.1:1 now")

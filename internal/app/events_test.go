@@ -12,7 +12,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// sunk passes events on.
+// sunk is a sink of events that forwards them to a channel.
 type sunk chan *corev1.Event
 
 func (s sunk) Create(event *corev1.Event) (*corev1.Event, error) {
@@ -24,7 +24,7 @@ func (s sunk) Update(event *corev1.Event) (*corev1.Event, error) { return event,
 
 func (s sunk) Patch(event *corev1.Event, _ []byte) (*corev1.Event, error) { return event, nil }
 
-// P21: events name the component that they come from, in both forms, and nodes name themselves.
+// Events name their component, in both APIs, and nodes name themselves (P21).
 func TestEventsNameTheirComponent(t *testing.T) {
 	c := &component{broadcaster: record.NewBroadcaster()}
 	defer c.broadcaster.Shutdown()

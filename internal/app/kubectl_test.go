@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Which server allot kubectl talks to.
+// TestKubectlTarget checks which server allot kubectl uses.
 func TestKubectlTarget(t *testing.T) {
 	for _, tc := range []struct {
 		name, args, env   string

@@ -8,7 +8,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Each line of a log in JSON is an object, as those of Kubernetes' components.
+// Each line of a log in JSON is an object, as in the logs of Kubernetes' components.
 func TestLogInJSON(t *testing.T) {
 	var log strings.Builder
 	jsonLog.logTo(&log)

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// What the manifests start understands all that they say to it.
+// The commands in the manifests accept all their flags.
 func TestManifestsHaveFlagsThatThereAre(t *testing.T) {
 	started := map[string]bool{}
 	for _, file := range []string{"allot.yaml", "template-sync.yaml"} {
@@ -21,7 +21,7 @@ func TestManifestsHaveFlagsThatThereAre(t *testing.T) {
 			started[args[0]] = true
 			var out bytes.Buffer
 			cmd := newCommand(Streams{In: &bytes.Buffer{}, Out: &out, Err: &out}, false)
-			cmd.SetArgs(append(args, "--help")) // which comes last, so that the others are read
+			cmd.SetArgs(append(args, "--help")) // it is last, so that the other flags are parsed
 			if err := cmd.ExecuteContext(t.Context()); err != nil {
 				t.Errorf("%s: %v", file, err)
 			}

@@ -17,10 +17,10 @@ func TestReachIsLostAfterFailuresInARow(t *testing.T) {
 	}{
 		{nil, false, false},
 		{gone, false, false},
-		{nil, false, false}, // one failure is none
+		{nil, false, false}, // one failure is not reported
 		{gone, false, false},
 		{gone, true, false},
-		{gone, false, false}, // that is said once
+		{gone, false, false}, // reported once
 		{nil, false, true},
 		{nil, false, false},
 		{gone, false, false},

@@ -16,7 +16,7 @@ import (
 	"github.com/allot-dev/allot/internal/etcd"
 )
 
-// The log is a file of its own, with one line for each thing that is logged.
+// The log is a separate file, with one line for each message.
 func TestLogFile(t *testing.T) {
 	defer LogTo(os.Stderr)
 	dir := t.TempDir()
@@ -50,7 +50,7 @@ func TestLogFile(t *testing.T) {
 	}
 }
 
-// Secrets that others may use are mentioned, each by its name.
+// Each secret that other users may read is named in a warning.
 func TestWarnings(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a [1]")
 	if err := os.MkdirAll(filepath.Join(dir, "pki"), 0o755); err != nil {
@@ -102,14 +102,14 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// What is registered is done once in a hurry, unless it was done before.
+// Cleanups run once on an interrupt, unless they ran before.
 func TestCleanups(t *testing.T) {
 	var c cleanups
 	kept, done := openEphemeral(t, &c), openEphemeral(t, &c)
 	if err := done.remove(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(done.dir, 0o700); err != nil { // another's, under the same name
+	if err := os.MkdirAll(done.dir, 0o700); err != nil { // created by another process, under the same name
 		t.Fatal(err)
 	}
 	defer os.Remove(done.dir)

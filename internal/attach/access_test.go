@@ -24,7 +24,7 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// guard refuses what is in refused, in words.
+// guard rejects the requests in refused, with a reason.
 type guard struct {
 	refused []string
 	err     error
@@ -55,7 +55,7 @@ func choice(groups string) *Choice {
 	return &c
 }
 
-// F69: the self-check names the rule that an upgrade has made necessary, and nothing else.
+// The self-check names the rule that became necessary by an upgrade, and no other (F69).
 func TestF69MissingRightIsNamed(t *testing.T) {
 	for _, groups := range []string{"none", "native", "own"} {
 		g := &guard{
@@ -75,8 +75,7 @@ func TestF69MissingRightIsNamed(t *testing.T) {
 	}
 }
 
-// A kind that can be done without is not read where that is not allowed, and no right to it is
-// asked for again.
+// An optional kind is not read if that is not permitted, and access to it is not checked again.
 func TestKindsThatMayNotBeReadAreLeftOut(t *testing.T) {
 	for _, refused := range [][]string{nil, {"watch csinodes of storage.k8s.io"}} {
 		s := Survey{CSINodes: true}
@@ -96,7 +95,7 @@ func TestKindsThatMayNotBeReadAreLeftOut(t *testing.T) {
 	}
 }
 
-// Where nobody answers, nothing is known: that is not the same as no right that is missing.
+// If a review gets no response, nothing is known, which is different from a missing permission.
 func TestUnansweredReviewIsAnError(t *testing.T) {
 	g := &guard{err: apierrors.NewServiceUnavailable("starting")}
 	if missing, err := Missing(t.Context(), g, "", Rules(choice("own"))); err == nil ||
@@ -116,7 +115,7 @@ func TestEachRightIsAskedForOnce(t *testing.T) {
 	}
 }
 
-// The roles of the chart give what is asked for, in each form.
+// The roles of the chart grant the required permissions, in each configuration.
 func TestChartGivesWhatIsNeeded(t *testing.T) {
 	parts := RulesByPart()
 	for groups, names := range map[string][]string{"none": {"common"}, "native": {"common", "native"},
@@ -139,8 +138,8 @@ func TestChartGivesWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// Whatever the scheduler and the controllers watch may be watched: a cache that is refused is never
-// filled.
+// All kinds that the scheduler and the controllers watch may be watched, because a cache whose
+// watch is rejected never syncs.
 func TestAllCachesMayBeFilled(t *testing.T) {
 	for _, groups := range []string{"none", "native", "own"} {
 		c := choice(groups)

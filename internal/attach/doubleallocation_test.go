@@ -14,8 +14,8 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// allocate makes a claim with the only device, allocated at some second, for a pod of its name that
-// a scheduler has placed.
+// allocate creates a claim with the only device, allocated at some second, for a pod of its name
+// that a scheduler has placed.
 func (w *world) allocate(name string, second int, scheduler string, edit func(*core.Pod, *resource.ResourceClaim)) {
 	pod := &core.Pod{ObjectMeta: w.meta(name)}
 	pod.Spec.SchedulerName = scheduler
@@ -39,8 +39,9 @@ func (w *world) allocate(name string, second int, scheduler string, edit func(*c
 	w.claims.put(claim)
 }
 
-// F64: two schedulers have given one device to two claims. The one that was first keeps it, the
-// other one is put back if it is ours and has not run; what cannot be put back is said.
+// Two schedulers have allocated one device to two claims (F64). The first claim keeps it. The other
+// one is deallocated if it is allot's and its pod has not run; if it cannot be deallocated, that is
+// reported.
 func TestF64DoubleIsPutBack(t *testing.T) {
 	bound := func(pod *core.Pod, _ *resource.ResourceClaim) { pod.Spec.NodeName = "n" }
 	running := func(pod *core.Pod, _ *resource.ResourceClaim) {
@@ -119,7 +120,7 @@ func TestF64DoubleIsPutBack(t *testing.T) {
 	}
 }
 
-// F64: who else gives out devices is seen from what pods and claims show.
+// Other schedulers that allocate devices are detected by the pods and claims (F64).
 func TestF64RivalsAreNamed(t *testing.T) {
 	w := newWorld()
 	w.allocate("a", 1, "default-scheduler", nil)

@@ -61,7 +61,7 @@ func TestGroupClaims(t *testing.T) {
 	})
 }
 
-// addGroup makes a PodGroup with entries: entry=template.
+// addGroup creates a PodGroup with entries: entry=template.
 func (w *world) addGroup(name string, entries []datadriven.CmdArg) {
 	group := &scheduling.PodGroup{ObjectMeta: w.meta(name)}
 	for _, e := range entries {

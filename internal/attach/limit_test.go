@@ -26,7 +26,7 @@ func (w *world) limits(own bool, kubelets ...string) *Limits {
 	return &Limits{own: own, pods: &w.pods, groups: &w.groups, nodes: list, events: w}
 }
 
-// told is what is said of a group when it is looked at twice: each thing once.
+// told returns the events about a group after it was processed twice. Each event is reported once.
 func (w *world) told(t *testing.T, l *Limits, key subject) string {
 	t.Helper()
 	for range 2 {
@@ -78,7 +78,7 @@ func TestTooManyPodsAreTold(t *testing.T) {
 		if got := w.told(t, w.limits(true), groupKey(name)); got != want {
 			t.Errorf("%s: %s", name, got)
 		}
-		// Where the server has PodGroups, one consumer stands for all of them.
+		// If the server has PodGroups, one consumer represents all pods of a group.
 		if got := w.told(t, w.limits(false), groupKey(name)); got != "nothing" {
 			t.Errorf("%s, native: %s", name, got)
 		}

@@ -21,17 +21,17 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// podResource is what the policy is for.
+// podResource is the resource that the policy matches.
 var podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
-// condition is an expression that is true or false.
+// condition is an expression with a boolean result.
 type condition string
 
 func (c condition) GetExpression() string { return string(c) }
 
 func (condition) ReturnTypes() []*cel.Type { return []*cel.Type{cel.BoolType} }
 
-// shippedPolicy is the one of the plain manifests.
+// shippedPolicy returns the policy of the plain manifests.
 func shippedPolicy(t *testing.T) *admissionregistrationv1.MutatingAdmissionPolicy {
 	t.Helper()
 	text, err := os.ReadFile("../../manifests/policy.yaml")
@@ -48,8 +48,8 @@ func shippedPolicy(t *testing.T) *admissionregistrationv1.MutatingAdmissionPolic
 	return nil
 }
 
-// The policy of the chart does what it says, by upstream's own evaluation of it: what stands for a
-// claim of the group becomes its name, in all such entries, and all else stays.
+// The policy of the chart, evaluated by upstream's code, replaces the placeholder of a group's
+// claim by the claim's name in all entries, and changes nothing else.
 func TestPolicyNamesGroupClaims(t *testing.T) {
 	policy := shippedPolicy(t)
 	name := func(s string) *string { return &s }

@@ -72,8 +72,9 @@ func (d *discovered) ServerResourcesForGroupVersionWithContext(
 	return &list, nil
 }
 
-// TestChoices runs testdata/choices: what is run on servers of different releases, and what is done
-// when one does not answer (F69). Rewrite with: go test ./internal/attach -run Choices -rewrite.
+// TestChoices runs testdata/choices: which controllers run on servers of different releases, and
+// what happens if a server does not respond (F69). Rewrite with: go test ./internal/attach -run
+// Choices -rewrite.
 func TestChoices(t *testing.T) {
 	datadriven.RunTest(t, "testdata/choices", func(t *testing.T, d *datadriven.TestData) string {
 		server := &discovered{kinds: map[string]string{}}

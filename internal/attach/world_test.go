@@ -21,7 +21,7 @@ import (
 	"github.com/allot-dev/allot/internal/groups"
 )
 
-// kind has the objects of one kind, and is the cache of it as well.
+// kind is the objects of one kind on the server, and the cache of them.
 type kind[T client.Object] struct {
 	objects map[string]T
 	keys    map[string]func(T) []string // of the indexes
@@ -52,7 +52,7 @@ func (k *kind[T]) put(object T) {
 
 func (k *kind[T]) delete(object T) { delete(k.objects, object.GetNamespace()+"/"+object.GetName()) }
 
-// world is a server whose writes reach the caches at once, and a recorder.
+// world is a server whose writes reach the caches immediately, and an event recorder.
 type world struct {
 	pods      kind[*core.Pod]
 	groups    kind[*scheduling.PodGroup]

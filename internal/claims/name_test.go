@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// label draws a DNS label, subdomain one with dots: what entries and owners are called.
+// label generates a DNS label, and subdomain a DNS subdomain: names of entries and owners.
 func label(maxLength int) *rapid.Generator[string] {
 	return rapid.StringMatching(fmt.Sprintf("[a-z0-9]([a-z0-9-]{0,%d}[a-z0-9])?", maxLength-2))
 }
@@ -43,7 +43,7 @@ func TestNameIsValid(t *testing.T) {
 	})
 }
 
-// isCut tells whether base is a beginning of owner, a hyphen, and a beginning of entry.
+// isCut reports whether base is a prefix of owner, a hyphen, and a prefix of entry.
 func isCut(base, owner, entry string) bool {
 	for i := 1; i < len(base)-1; i++ {
 		if base[i] == '-' && strings.HasPrefix(owner, base[:i]) && strings.HasPrefix(entry, base[i+1:]) {

@@ -12,7 +12,7 @@ import (
 	"github.com/allot-dev/allot/internal/claims/claimstest"
 )
 
-// store is an API server for claims: names are unique, and that is all it gives.
+// store is an API server for claims that guarantees only unique names.
 type store struct {
 	claims map[string]*resource.ResourceClaim
 }
@@ -25,8 +25,8 @@ func (s *store) create(c *resource.ResourceClaim) (*resource.ResourceClaim, bool
 	return c, true
 }
 
-// settle does what a controller does with Wanted, from a cache that may be stale. It
-// may die after any write (steps), and gives the record if it lives to write it.
+// settle acts on the desired claims as a controller does, with a cache that may be stale. It may
+// crash after any write (steps), and returns the record if it does not.
 func settle(t *rapid.T, s *store, owner claims.Owner, facts claims.Facts, steps int) (record map[string]string) {
 	for range 20 {
 		want := claims.DesiredClaims(owner, facts)

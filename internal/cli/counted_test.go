@@ -10,7 +10,8 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 )
 
-// Of many objects, a pipe gets a line from time to time, and a terminal has the count in place.
+// For many objects, a pipe gets a line from time to time, and a terminal a count that is updated in
+// place.
 func TestCounted(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -57,7 +58,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// What objects wait for is shown below the step, on a terminal alone, and no line wraps.
+// The reason why objects wait is shown below the step, only on a terminal, and lines do not wrap.
 func TestWaitingIsShownInPlace(t *testing.T) {
 	var lines []string
 	for i := range 8 {

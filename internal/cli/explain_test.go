@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestCauses takes the server's answers apart.
+// TestCauses checks how the causes of an API error are printed.
 func TestCauses(t *testing.T) {
 	unknown := func(message string) error {
 		return &apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Message: message}}

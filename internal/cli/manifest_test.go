@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestParse reads the documents of testdata/manifests: each object with where it stands, or what is
-// wrong.
+// TestParse parses the documents of testdata/manifests: each object with its position, or the
+// error.
 func TestParse(t *testing.T) {
 	datadriven.Walk(t, "testdata/manifests", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -31,8 +31,7 @@ func TestParse(t *testing.T) {
 	})
 }
 
-// TestReadManifests looks for files: several, folders below folders, stdin, and those that are not
-// there.
+// TestReadManifests reads several files, nested folders, stdin, and files that do not exist.
 func TestReadManifests(t *testing.T) {
 	dir := t.TempDir()
 	object := func(name string) string { return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\n" }
@@ -104,7 +103,7 @@ func TestReadManifests(t *testing.T) {
 	}
 }
 
-// TestExample holds the example of K5729 to what its seed prints: names, references and order.
+// TestExample checks names, references and order of the objects in the example of KEP-5729.
 func TestExample(t *testing.T) {
 	manifests, _, err := ReadManifests([]string{"../../examples/kep-5729.yaml"}, nil)
 	if err != nil {

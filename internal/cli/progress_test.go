@@ -12,7 +12,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 )
 
-// play runs three steps and a line, as up does.
+// play runs three steps and prints a line, as allot up does.
 func play(p *Progress, c *testingclock.FakeClock) {
 	done := p.Step("API server and etcd")
 	c.SetTime(c.Now().Add(1234 * time.Millisecond))
@@ -23,11 +23,11 @@ func play(p *Progress, c *testingclock.FakeClock) {
 	done = p.Step("simulated fleet")
 	p.Line("a line while the step goes on")
 	done("", errors.New("node node-0: no"))
-	done("", nil) // ending twice changes nothing
+	done("", nil) // a second end has no effect
 }
 
-// TestProgress holds what steps look like. The time stands still between the frames of the spinner,
-// so that only the first is drawn.
+// TestProgress checks the output of steps. The clock does not advance between the frames of the
+// spinner, so that only the first frame is drawn.
 func TestProgress(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -63,7 +63,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestSpinner lets time go on while a step does.
+// TestSpinner advances the clock during a step.
 func TestSpinner(t *testing.T) {
 	c := testingclock.NewFakeClock(time.Unix(0, 0))
 	w := make(chan string, 10)
@@ -91,7 +91,7 @@ func TestSpinner(t *testing.T) {
 	}
 }
 
-// TestStyleFor: what is no terminal gets neither.
+// TestStyleFor checks that output that is not a terminal gets neither colours nor animation.
 func TestStyleFor(t *testing.T) {
 	f, err := os.CreateTemp(t.TempDir(), "out")
 	if err != nil {

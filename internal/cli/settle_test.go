@@ -103,8 +103,8 @@ func typed[T runtime.Object](list []T, m Manifest, obj T) ([]T, error) {
 	return append(list, obj), err
 }
 
-// TestWatch follows a pod from Pending to Running: each change is a line, and the end is the last
-// snapshot.
+// TestWatch follows a pod from Pending to Running: each change is printed as a line, and the last
+// snapshot is returned.
 func TestWatch(t *testing.T) {
 	phase := func(phase string, ready string) Snapshot {
 		s, err := readSnapshot("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {nodeName: node-0}\n" +
@@ -144,7 +144,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestWatchGivesUp ends with the context, and says why by then.
+// TestWatchGivesUp checks that the end of the context ends a watch, and that the error has the last
+// state.
 func TestWatchGivesUp(t *testing.T) {
 	s, err := readSnapshot("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: {phase: Pending}")
 	if err != nil {
@@ -176,7 +177,7 @@ func TestWatchGivesUp(t *testing.T) {
 	}
 }
 
-// TestWhyIsReported: a group that waits says why, briefly, once for each state.
+// TestWhyIsReported checks that a waiting group reports its reason, briefly, once for each state.
 func TestWhyIsReported(t *testing.T) {
 	state := func(reason, message string) Snapshot {
 		s, err := readSnapshot(
@@ -212,7 +213,7 @@ func TestWhyIsReported(t *testing.T) {
 	}
 }
 
-// What waits is told in a line each, and no longer when it has settled.
+// Each waiting object is reported in a line, until it has settled.
 func TestWaitingObjectsAreTold(t *testing.T) {
 	pod := func(name, status string) string {
 		return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec: {}\nstatus: {" + status + "}\n"

@@ -20,13 +20,13 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// groupSpecs are a PodGroup of one Workload, with a claim, as each version spells it.
+// groupSpecs are the spec of a PodGroup of one Workload, with a claim, in each version.
 var groupSpecs = map[string]string{
 	"scheduling.k8s.io/v1beta1":  `{"workloadRef": {"workloadName": "w", "templateName": "t"}, "disruptionMode": {"all": {}}, "schedulingPolicy": {"gang": {"minCount": 2}}, "resourceClaims": [{"name": "c", "resourceClaimName": "x"}]}`,
 	"scheduling.k8s.io/v1alpha2": `{"podGroupTemplateRef": {"workload": {"workloadName": "w", "podGroupTemplateName": "t"}}, "disruptionMode": "PodGroup", "schedulingPolicy": {"gang": {"minCount": 2}}, "resourceClaims": [{"name": "c", "resourceClaimName": "x"}]}`,
 }
 
-// foreign is a server that has one PodGroup, and one pod that is labelled for it.
+// foreign is a server with one PodGroup, and one pod with its label.
 type foreign struct {
 	version string
 	written []string
@@ -88,8 +88,8 @@ func dial(t *testing.T, f *foreign) *Set {
 	return set
 }
 
-// Whatever the server speaks, all see the hub version, and events and owner references name what
-// the server knows.
+// Whatever version the server has, the caches have the hub version, and events and owner references
+// have the server's.
 func TestGroupsOfEachVersionAreRead(t *testing.T) {
 	for _, gv := range GroupVersions() {
 		t.Run(strings.ReplaceAll(gv.String(), "/", "_"), func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestGroupsAreWrittenInTheVersionOfTheServer(t *testing.T) {
 		if len(f.written) != 2 {
 			t.Fatalf("%s: written %q", version, f.written)
 		}
-		if version == "allot.dev/v1alpha1" { // others are written in protobuf
+		if version == "allot.dev/v1alpha1" { // others are written as protobuf
 			var put struct{ APIVersion, Kind string }
 			_, body, _ := strings.Cut(f.written[0], " ")
 			if err := json.Unmarshal([]byte(body), &put); err != nil || put.APIVersion != version || put.Kind != "PodGroup" {
@@ -165,7 +165,7 @@ func TestGroupsAreWrittenInTheVersionOfTheServer(t *testing.T) {
 	}
 }
 
-// Where PodGroups are allot's own, the label counts; elsewhere it means nothing.
+// The label has a meaning only where PodGroups are allot's own.
 func TestPodsJoinByLabelWhereTheyMust(t *testing.T) {
 	for version, joins := range map[string]bool{"allot.dev/v1alpha1": true, "scheduling.k8s.io/v1alpha3": false} {
 		pods, err := dial(t, &foreign{version: version}).Pods("").List(t.Context(), metav1.ListOptions{})
@@ -205,7 +205,7 @@ func TestUnknownVersionsAreRefused(t *testing.T) {
 	}
 }
 
-// A kind that the server does not have is no reason to wait, and looks empty.
+// The cache of a kind that the server does not have syncs immediately, without objects.
 func TestAbsentKindsAreEmpty(t *testing.T) {
 	set := dial(t, &foreign{version: "allot.dev/v1alpha1"})
 	caches := NewInformers(set).Without("podgroups")
@@ -217,8 +217,8 @@ func TestAbsentKindsAreEmpty(t *testing.T) {
 	}
 }
 
-// A newer server's fields survive: what is written is a patch of what allot has a say in, for this
-// version of the object.
+// Fields of a newer server are preserved: a write is a patch of the fields that allot owns, for
+// this version of the object.
 func TestNewerServersKeepTheirFields(t *testing.T) {
 	f := &foreign{version: "scheduling.k8s.io/v1beta1"}
 	server := httptest.NewServer(f)

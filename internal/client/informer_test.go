@@ -17,7 +17,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// memory is a server with pods: it lists what it has and tells its watchers of changes.
+// memory is a server with pods: it lists them and sends changes to its watchers.
 type memory struct {
 	pods     map[string]*core.Pod
 	watchers []*watch.FakeWatcher
@@ -31,7 +31,7 @@ func (m *memory) List(context.Context, metav1.ListOptions) (*core.PodList, error
 	return list, nil
 }
 
-// Watch begins with what is there when that is asked for, as servers do since Kubernetes 1.34.
+// Watch begins with the existing objects if that is requested, as servers do since Kubernetes 1.34.
 func (m *memory) Watch(_ context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 	w := watch.NewFakeWithChanSize(len(m.pods)+1, false)
 	m.watchers = append(m.watchers, w)
@@ -46,7 +46,7 @@ func (m *memory) Watch(_ context.Context, opts metav1.ListOptions) (watch.Interf
 	return w, nil
 }
 
-// last is the watch that is open.
+// last returns the open watch.
 func (m *memory) last() *watch.FakeWatcher { return m.watchers[len(m.watchers)-1] }
 
 func pod(namespace, name, node, version string) *core.Pod {
@@ -94,7 +94,7 @@ func TestInformerLooksUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory(pod("a", "x", "n1", "1"), pod("a", "y", "", "1"), pod("b", "x", "n1", "1"))
 		informer := newInformer(m, &core.Pod{})
-		for range 2 { // the second time changes nothing
+		for range 2 { // the second call has no effect
 			if err := informer.AddIndex(PodsByNode, PodNodes); err != nil {
 				t.Fatal(err)
 			}
@@ -131,8 +131,8 @@ func TestUnknownIndexIsAFault(t *testing.T) {
 	newInformer(newMemory(), &core.Pod{}).ByIndex("no such index", "x")
 }
 
-// TestOnChangeTellsOfEachChange includes a deletion that the watch misses: the cache
-// learns of it from the next list and has only a tombstone to show.
+// TestOnChangeTellsOfEachChange includes a deletion that the watch misses: the cache detects it by
+// the next list, and only has a tombstone for the handler.
 func TestOnChangeTellsOfEachChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory(pod("a", "x", "", "1"))
@@ -155,7 +155,7 @@ func TestOnChangeTellsOfEachChange(t *testing.T) {
 		synctest.Wait()
 		delete(m.pods, "a/x")
 		m.last().Error(&metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonExpired, Code: 410})
-		advance(time.Minute) // the informer pauses before it looks again
+		advance(time.Minute) // the informer waits before it lists again
 		want := []string{"new x 1", "x 1 -> 2", "new y 3", "gone y 4", "gone x 2"}
 		if diff := cmp.Diff(want, told); diff != "" {
 			t.Errorf("told (-want +got):\n%s", diff)
@@ -184,13 +184,13 @@ func TestHasSyncedWaitsForHandlers(t *testing.T) {
 	})
 }
 
-// advance lets time of the bubble pass.
+// advance waits in the bubble.
 func advance(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// TestWithout: a kind that the server does not have holds nobody up, and has no objects.
+// TestWithout checks that the cache of a kind that the server does not have syncs, without objects.
 func TestWithout(t *testing.T) {
 	f := NewInformers(&Set{}).Without("podgroups")
 	calls := 0

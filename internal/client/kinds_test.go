@@ -7,8 +7,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestKindsAreOfHubVersions makes the client and the cache of each kind. That fails for a
-// description that is not of a version in api.Hubs.
+// TestKindsAreOfHubVersions creates the client and the cache of each kind, which fails if its
+// description is not of a version in api.Hubs.
 func TestKindsAreOfHubVersions(t *testing.T) {
 	set, err := New(&rest.Config{Host: "https://allot.invalid"})
 	if err != nil {
@@ -21,8 +21,8 @@ func TestKindsAreOfHubVersions(t *testing.T) {
 	}
 }
 
-// results calls the methods of a value that return an R and take nothing but a namespace, and
-// returns their number.
+// results calls the methods of a value that return an R and take no arguments except for a
+// namespace, and returns their number.
 func results[R any](of any) int {
 	called := 0
 	for _, method := range reflect.ValueOf(of).Methods() {

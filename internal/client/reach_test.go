@@ -18,7 +18,7 @@ import (
 
 var errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 
-// absent is a server that nobody finds for a time.
+// absent is a server that is not reachable for a time.
 type absent struct {
 	*memory
 	until time.Time
@@ -38,7 +38,7 @@ func (a *absent) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Inte
 	return a.memory.Watch(ctx, opts)
 }
 
-// However long the server was away, a cache has found it two seconds after it came back.
+// However long the server was not reachable, a cache reconnects within two seconds after it is.
 func TestServerIsFoundSoonAfterItCameBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -60,7 +60,8 @@ func TestServerIsFoundSoonAfterItCameBack(t *testing.T) {
 	})
 }
 
-// Who ends does not wait for the server, and what a server answers is not asked again.
+// A cancelled request does not wait for the server, and a request that got a response is not
+// repeated.
 func TestReachGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

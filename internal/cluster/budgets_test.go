@@ -10,7 +10,8 @@ import (
 	"github.com/allot-dev/allot/internal/testkit/memcache"
 )
 
-// What budgets allow follows the caches; one with a selector that cannot be read protects nothing.
+// The allowed disruptions of budgets follow the caches. A budget with an invalid selector protects
+// nothing.
 func TestBudgetsFollowTheCache(t *testing.T) {
 	w, budgets := newWorld(t), memcache.New[*policyv1.PodDisruptionBudget]()
 	feed, err := NewFeed(Caches{

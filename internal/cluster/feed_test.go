@@ -24,7 +24,7 @@ import (
 
 const ns = "ns"
 
-// world are caches with a Feed behind them.
+// world has caches with a Feed on them.
 type world struct {
 	pods       *memcache.Cache[*core.Pod]
 	groups     *memcache.Cache[*scheduling.PodGroup]
@@ -66,7 +66,7 @@ func newWorld(t interface{ Fatal(args ...any) }) *world {
 	return w
 }
 
-// show prints the State, with what the pods' entries mean.
+// show prints the State, with the claims of the pods' entries.
 func (w *world) show() string {
 	var b strings.Builder
 	b.WriteString(w.state.Dump())
@@ -81,14 +81,14 @@ func (w *world) show() string {
 // event is one change of one object.
 type event func(*world)
 
-// history is what one object goes through, in this order.
+// history is the sequence of changes of one object.
 type history struct {
 	events []event
-	last   event // nil: it is gone in the end
+	last   event // nil if it is deleted in the end
 }
 
-// historyOf draws the versions of an object. version draws one of them, of an object with this
-// metadata.
+// historyOf generates the versions of an object. version generates one of them, for an object with
+// this metadata.
 func historyOf[T metav1.Object](
 	t *rapid.T, name string, pick func(*world) *memcache.Cache[T], version func(meta metav1.ObjectMeta) T,
 ) history {
@@ -284,8 +284,8 @@ func histories(t *rapid.T) []history {
 	)
 }
 
-// The State depends on what there is in the end, not on the order in which the kinds' changes came,
-// nor on when they were applied.
+// The State depends on the final objects, not on the order in which changes of different kinds
+// arrived, nor on when they were applied.
 func TestOrderOfEventsDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := histories(t)
@@ -326,7 +326,7 @@ func TestOrderOfEventsDoesNotMatter(t *testing.T) {
 	})
 }
 
-// Changes that nobody has applied yet are announced once, and applied once.
+// Changes that are not applied yet are announced once, and applied once.
 func TestWake(t *testing.T) {
 	w := newWorld(t)
 	select {
@@ -351,7 +351,7 @@ func TestWake(t *testing.T) {
 	}
 }
 
-// A pod that comes before its PodGroup gets its claims when the PodGroup does.
+// A pod that is created before its PodGroup gets its claims when the PodGroup is created.
 func TestPodIsResolvedAnewWithItsGroup(t *testing.T) {
 	w := newWorld(t)
 	pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "p", UID: "u"}}

@@ -9,7 +9,7 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// What a Service selects is known as long as it is there, and as it was last.
+// The State has the current selector of each existing Service.
 func TestServicesAreFollowed(t *testing.T) {
 	s := model.NewState()
 	shape := &model.Shape{Namespace: "ns", Labels: map[string]string{"app": "web"}}

@@ -13,13 +13,14 @@ import (
 	"github.com/allot-dev/allot/internal/testkit/memcache"
 )
 
-// P20: a pod says which template does not exist, until it does, and again when it is deleted.
+// A pod reports which template does not exist, until it is created, and again when it is deleted
+// (P20).
 func TestMissingTemplates(t *testing.T) {
 	const generated = `claim "dev": the ResourceClaim has not been generated yet`
 	namespaced, cluster := memcache.New[*resource.ResourceClaimTemplate](), memcache.New[*resourcev1alpha3.ClusterResourceClaimTemplate]()
 	for _, kind := range []struct {
 		name           string
-		forAll         bool // for all namespaces
+		forAll         bool // it is cluster-scoped
 		create, remove func()
 	}{
 		{

@@ -11,7 +11,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// Volumes and claims come to the State and leave it, and each change says what it may help.
+// Volumes and claims are added to the State and removed from it, and each change returns the units
+// that it may help.
 func TestVolumesAreFollowed(t *testing.T) {
 	s := model.NewState()
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "data", UID: "1"}}

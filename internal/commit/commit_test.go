@@ -24,22 +24,22 @@ import (
 	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
-// server is an API server of claims and bindings in memory, with the cache beside it.
+// server is an API server for claims and bindings in memory, with a cache.
 type server struct {
 	mu     sync.Mutex
 	claims map[model.Key]*resource.ResourceClaim
 	cached map[model.Key]*resource.ResourceClaim
 	bound  map[model.Key]string
 	log    []string
-	// onBind answers a bind in place of the server; nil lets it through.
+	// onBind may respond to a bind in place of the server; nil lets it pass.
 	onBind func(attempt int, pod string) error
 	binds  int
 	made   int
-	// away is how many reads the server does not answer.
+	// away is how many reads get no response.
 	away int
-	// onWrite is called after a write of a claim, and may lose the answer.
+	// onWrite is called after a write of a claim, and may lose the response.
 	onWrite func(what string) error
-	// groups are the groups by name; of one that is not here, the UID is its name with "-uid".
+	// groups are the groups by name. Any other group exists, and its UID is its name with "-uid".
 	groups map[string]Group
 }
 
@@ -217,7 +217,7 @@ func claimPlan(name string, consumers ...model.Consumer) plan.Claim {
 	}
 }
 
-// gang is a plan for n pods that share one claim.
+// gang returns a plan for n pods that share one claim.
 func gang(n int, claims ...plan.Claim) *plan.Plan {
 	made := &plan.Plan{Claims: claims}
 	for i := range n {
@@ -300,7 +300,7 @@ func TestPlanIsRefusedIfItsGroupHasChanged(t *testing.T) {
 	}
 }
 
-// F40: no version of a claim is allocated without the finalizer.
+// No version of a claim is allocated without the finalizer (F40).
 func TestFinalizerComesBeforeTheAllocation(t *testing.T) {
 	c := claim("c")
 	c.Finalizers = nil
@@ -325,8 +325,8 @@ func TestStaleCacheIsWrittenOverTheNewerObject(t *testing.T) {
 	}
 }
 
-// A claim that somebody else has allocated refuses the plan, and what was written of others is
-// taken back.
+// A claim that was allocated by another writer makes the plan fail, and the writes to other claims
+// are reverted.
 func TestRefusedPlanLeavesNothingBehind(t *testing.T) {
 	s := newServer(claim("a"), claim("b"))
 	taken := claim("b")
@@ -400,8 +400,8 @@ func TestBindOfAnEarlierPlanCounts(t *testing.T) {
 	}
 }
 
-// An allocation whose answer was lost is the plan's own: it holds, and goes again should the plan
-// be refused.
+// An allocation whose response was lost belongs to the plan: the plan succeeds, and if it fails
+// later, the claim is deallocated.
 func TestAllocationWhoseAnswerWasLost(t *testing.T) {
 	for _, refused := range []bool{false, true} {
 		t.Run(fmt.Sprint("refused=", refused), func(t *testing.T) {
@@ -433,8 +433,7 @@ func TestAllocationWhoseAnswerWasLost(t *testing.T) {
 	}
 }
 
-// What stood in a claim before the plan stays when the plan is refused, and so does what came in
-// since.
+// Consumers that a claim had before the plan, or got since, remain if the plan fails.
 func TestOnlyWhatWasAddedIsTakenBack(t *testing.T) {
 	taken := claim("b")
 	taken.Status.Allocation = &resource.AllocationResult{}
@@ -465,7 +464,8 @@ func TestOnlyWhatWasAddedIsTakenBack(t *testing.T) {
 	}
 }
 
-// What the cache shows may be over: that a plan holds no more, or is written already, is looked up.
+// The cache may be outdated, so the API is read before a plan is reported as failed or already
+// written.
 func TestOutdatedCacheDoesNotAnswer(t *testing.T) {
 	allocated := claim("c")
 	allocated.Status.Allocation = claimPlan("c").Allocation.Result()
@@ -540,7 +540,7 @@ func TestGiveBack(t *testing.T) {
 	}
 }
 
-// What a pod draws from its node is in its status before it is bound there.
+// A pod's status has the resources that it uses of its node before it is bound.
 func TestDrawsAreWrittenBeforeTheBind(t *testing.T) {
 	s := newServer()
 	plan := &plan.Plan{
@@ -556,8 +556,8 @@ func TestDrawsAreWrittenBeforeTheBind(t *testing.T) {
 	}
 }
 
-// F14: pods that share a claim without a group are added to its list by plans of their own. They
-// take turns.
+// Pods that share a claim without a group are added to its consumers by separate plans, which take
+// turns (F14).
 func TestPlansThatReserveOneClaimDoNotConflict(t *testing.T) {
 	const pods = 200
 	s := newServer(claim("c"))
@@ -585,7 +585,8 @@ func TestPlansThatReserveOneClaimDoNotConflict(t *testing.T) {
 	if len(committer.turns.byKey) > 0 {
 		t.Errorf("%d claims are remembered", len(committer.turns.byKey))
 	}
-	// The cache never shows a write here, so who finds nobody before him writes in vain once.
+	// The cache never shows a write here, so a writer that finds none pending before it gets one
+	// conflict.
 	if conflicts := len(s.log) - (pods + 1); conflicts > pods {
 		t.Errorf("%d writes were in vain", conflicts)
 	}

@@ -16,7 +16,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
-// extendedPlan places one pod, with a claim for so many devices in the place of extended resources.
+// extendedPlan returns a plan for one pod, with a claim for count devices in place of extended
+// resources.
 func extendedPlan(count int64) *plan.Plan {
 	made := &model.Claim{Key: model.Key{Namespace: "ns", Name: "p-extended-x"}, Controller: "p-uid"}
 	made.Requests = []model.Request{
@@ -38,7 +39,7 @@ func extendedPlan(count int64) *plan.Plan {
 	}
 }
 
-// left puts a claim on the server that an earlier plan has made for so many devices.
+// left creates the claim for count devices that an earlier plan has created.
 func (s *server) left(count int64) {
 	claim := extendedPlan(count).Claims[0].Make.ForExtended(model.PodConsumer("p", "p-uid"))
 	claim.UID, claim.ResourceVersion = "left", "1"
@@ -87,7 +88,7 @@ func TestClaimsAreMade(t *testing.T) {
 	}
 }
 
-// A claim of that name that is somebody else's, or has devices, is left alone.
+// An existing claim of this name that belongs to another owner, or is allocated, is not changed.
 func TestForeignClaimRefuses(t *testing.T) {
 	for _, name := range []string{"owner", "devices"} {
 		s := newServer()
@@ -106,7 +107,7 @@ func TestForeignClaimRefuses(t *testing.T) {
 	}
 }
 
-// A plan that does not hold leaves no claim that it has made, and neither does what is given back.
+// A failed plan deletes the claims that it created, and so does the release of a plan.
 func TestMadeClaimsGoAgain(t *testing.T) {
 	s := newServer()
 	plan := extendedPlan(1)
@@ -132,8 +133,7 @@ func TestMadeClaimsGoAgain(t *testing.T) {
 	}
 }
 
-// A claim that somebody has put in the place of one that a plan has made stays when the plan does
-// not hold.
+// A claim that replaced one that a plan had created remains if the plan fails.
 func TestReplacedClaimStays(t *testing.T) {
 	s := newServer()
 	plan := extendedPlan(1)

@@ -16,13 +16,13 @@ import (
 
 var errCutOff = errors.New("the connection was cut off")
 
-// outage is a server that makes writes of which nobody hears, and is away for a while after each:
-// reads get no answer, and what else is written is not made.
+// outage is a server that makes writes without a response, and is not available for a while after
+// each: reads get no response, and other writes are not made.
 type outage struct {
 	*server
-	reads int // that are not answered after a write
+	reads int // that get no response after a write
 	down  int
-	lost  int // writes that are yet to be lost
+	lost  int // writes whose response will be lost
 }
 
 func (o *outage) Get(ctx context.Context, key model.Key) (*resource.ResourceClaim, error) {
@@ -60,7 +60,7 @@ func (o *outage) committer() *Committer {
 	return c
 }
 
-// A bind of which nobody heard counts, however long it takes until the server can be asked.
+// A bind without a response counts, however long it takes until the server can be read.
 func TestOutcomeOfABindIsLookedUp(t *testing.T) {
 	for _, reads := range []int{0, 1, 3 * maxAttempts} {
 		o := &outage{server: newServer(), reads: reads}
@@ -70,8 +70,8 @@ func TestOutcomeOfABindIsLookedUp(t *testing.T) {
 	}
 }
 
-// A bind that is not answered and not made fails; so does one of a pod that another bind has put
-// elsewhere, which is told apart.
+// A bind that was not made and got no response fails. So does the bind of a pod that is bound to
+// another node, with its own error.
 func TestOutcomeOfABindThatWasNotMade(t *testing.T) {
 	s := newServer()
 	s.onBind = func(int, string) error { return errCutOff }
@@ -86,7 +86,8 @@ func TestOutcomeOfABindThatWasNotMade(t *testing.T) {
 	}
 }
 
-// Whoever ends while he asks does not know, and says so.
+// If the process ends while the outcome is being read, the outcome is unknown, and the error says
+// so.
 func TestOutcomeIsNotKnownAtTheEnd(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	s := newServer()
@@ -97,7 +98,7 @@ func TestOutcomeIsNotKnownAtTheEnd(t *testing.T) {
 	}
 }
 
-// An allocation of which nobody heard holds, and goes again with a plan that does not.
+// An allocation without a response is valid, and is reverted if its plan fails.
 func TestOutcomeOfAnAllocationIsLookedUp(t *testing.T) {
 	a := claimPlan("a", group)
 	o := &outage{server: newServer(claim("a")), reads: 3 * maxAttempts, lost: 1}
@@ -117,7 +118,7 @@ func TestOutcomeOfAnAllocationIsLookedUp(t *testing.T) {
 	}
 }
 
-// What was taken back without an answer is told as it is.
+// The outcome of a deallocation without a response is read.
 func TestOutcomeOfTakingBackIsLookedUp(t *testing.T) {
 	a := claimPlan("a", group)
 	o := &outage{server: newServer(claim("a")), reads: 3 * maxAttempts}
@@ -125,7 +126,7 @@ func TestOutcomeOfTakingBackIsLookedUp(t *testing.T) {
 	writes := 0
 	o.onWrite = func(string) error {
 		if writes++; writes == 1 {
-			o.lost = 1 // the next, which takes it back
+			o.lost = 1 // the next one, which deallocates
 		}
 		return nil
 	}
@@ -137,7 +138,7 @@ func TestOutcomeOfTakingBackIsLookedUp(t *testing.T) {
 	}
 }
 
-// So are devices that were given back.
+// The outcome of a release of devices without a response is read too.
 func TestOutcomeOfGivingBackIsLookedUp(t *testing.T) {
 	held := claim("c")
 	held.Status.Allocation = claimPlan("c").Allocation.Result()

@@ -25,7 +25,7 @@ import (
 type placing struct {
 	*server
 	serves func() (bool, error)
-	// answer is called for each request, and may answer in place of the server.
+	// answer is called for each request, and may respond in place of the server.
 	answer  func(request int) error
 	unbound []placement.UnboundPod
 	asked   int
@@ -63,7 +63,7 @@ func (p *placing) committer() *Committer {
 	return c
 }
 
-// wholeGang is a plan for a gang of n pods that share a claim.
+// wholeGang returns a plan for a gang of n pods that share a claim.
 func wholeGang(n int) *plan.Plan {
 	p := gang(n, claimPlan("c", group))
 	p.Unit, p.MinCount = model.UnitKey{Group: true, Key: model.Key{Namespace: "ns", Name: "g"}}, n
@@ -73,7 +73,7 @@ func wholeGang(n int) *plan.Plan {
 var conflict = apierrors.NewConflict(schema.GroupResource{Group: placement.GroupName, Resource: "placements"}, "g",
 	errors.New("a pod has changed"))
 
-// R50: a gang is bound by one request, and a pod alone by a bind as ever.
+// A gang is bound by one request, and a single pod by a bind (R50).
 func TestGangIsBoundByOneRequest(t *testing.T) {
 	p := newPlacing(newServer(claim("c")))
 	c := p.committer()
@@ -95,7 +95,7 @@ func TestGangIsBoundByOneRequest(t *testing.T) {
 	}
 }
 
-// A gang that is refused leaves nothing: no bind, and no device.
+// A rejected gang has no bound pods and no devices.
 func TestRefusedGangKeepsNoDevices(t *testing.T) {
 	p := newPlacing(newServer(claim("c")))
 	p.answer = func(int) error { return conflict }
@@ -108,8 +108,8 @@ func TestRefusedGangKeepsNoDevices(t *testing.T) {
 	}
 }
 
-// What is not answered is asked again until it is: the server carries a placement out that it has
-// recorded.
+// A request without a response is repeated until it gets one, because the server completes a
+// placement that it has recorded.
 func TestPlacementWithoutAnAnswerIsRepeated(t *testing.T) {
 	p := newPlacing(newServer(claim("c")))
 	p.answer = func(request int) error {
@@ -131,8 +131,8 @@ func TestPlacementWithoutAnAnswerIsRepeated(t *testing.T) {
 	}
 }
 
-// When the scheduler ends before the answer, it is not known what was bound, and nothing is taken
-// back.
+// If the scheduler ends before the response, it is unknown which pods were bound, and nothing is
+// reverted.
 func TestPlacementWithoutAnAnswerIsNotTakenBack(t *testing.T) {
 	p := newPlacing(newServer(claim("c")))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -147,8 +147,8 @@ func TestPlacementWithoutAnAnswerIsNotTakenBack(t *testing.T) {
 	}
 }
 
-// A repetition may be refused because a pod has changed since the first request was carried out:
-// nothing is taken back.
+// A repeated request may be rejected because a pod has changed since the first one was completed.
+// Nothing is reverted then.
 func TestRefusedRepetitionIsNotTakenBack(t *testing.T) {
 	p := newPlacing(newServer(claim("c")))
 	p.answer = func(request int) error {
@@ -175,7 +175,7 @@ func TestPodThatChangesAfterItsPlacementFailsAlone(t *testing.T) {
 	}
 }
 
-// Other servers bind pods one by one.
+// Other servers get one bind for each pod.
 func TestServerWithoutPlacementsBindsOneByOne(t *testing.T) {
 	placements := schema.GroupResource{Group: placement.GroupName, Resource: "placements"}
 	for name, p := range map[string]*placing{
@@ -197,9 +197,10 @@ func TestServerWithoutPlacementsBindsOneByOne(t *testing.T) {
 	}
 }
 
-// A plan that is too large for one request is written in as few as possible; the first one decides.
+// A plan that is too large for one request is written in as few as possible. The first one decides
+// whether the plan succeeds.
 func TestLargePlanIsSplit(t *testing.T) {
-	for _, refused := range []int{0, 1, 2} { // the request that is refused, of those that are not too large
+	for _, refused := range []int{0, 1, 2} { // the rejected request, among those that are not too large
 		p := newPlacing(newServer(claim("c")))
 		p.answer = func(request int) error {
 			switch {
@@ -224,7 +225,7 @@ func TestLargePlanIsSplit(t *testing.T) {
 	}
 }
 
-// A refusal because of pods has causes, and is none of the request itself.
+// A rejection because of pods has causes, and the request itself is valid.
 func TestForbiddenPodsAreARefusal(t *testing.T) {
 	err := &apierrors.StatusError{ErrStatus: metav1.Status{
 		Reason: metav1.StatusReasonForbidden, Code: 403,

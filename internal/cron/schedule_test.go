@@ -8,11 +8,11 @@ import (
 )
 
 func TestNext(t *testing.T) {
-	from := time.Date(2026, 3, 29, 0, 30, 0, 0, time.UTC) // the night in which Berlin skips an hour
+	from := time.Date(2026, 3, 29, 0, 30, 0, 0, time.UTC) // in this night, Berlin skips an hour
 	for _, tc := range []struct {
 		text string
 		zone *string
-		want string // empty: never
+		want string // "" if it never matches
 	}{
 		{"0 2 * * *", nil, "2026-03-29T02:00:00Z"},
 		{"30 2 * * *", ptr.To("Europe/Berlin"), "2026-03-30T00:30:00Z"},

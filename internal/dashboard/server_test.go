@@ -107,7 +107,7 @@ func TestOnlyTheLinkIsServed(t *testing.T) {
 	}
 }
 
-// checkHeader checks what every response has.
+// checkHeader checks the headers that every response has.
 func checkHeader(t *testing.T, header http.Header) {
 	t.Helper()
 	for name, want := range map[string]string{
@@ -150,7 +150,8 @@ func TestListenRefusesOtherMachines(t *testing.T) {
 	}
 }
 
-// The files name no other host, and have no inline script or style, which the policy would refuse.
+// The files refer to no other host, and have no inline script or style, which the policy would
+// block.
 func TestFilesNeedNoOtherHost(t *testing.T) {
 	err := fs.WalkDir(files, "page", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -257,7 +258,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// What may not be read is shown, also when it was found out later.
+// Kinds that may not be read are shown, also when that was detected later.
 func TestUnknownIsShown(t *testing.T) {
 	snap := clusterOf()
 	snap.Unknown = []snapshot.Unknown{{Resource: "resourceclaims", Reason: "you may not list them", Missing: "devices look free"}}

@@ -19,8 +19,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// quick is how long a start may take, whatever is wrong. It has room for a machine that does much
-// else.
+// quick limits the time of a start, whatever the damage. It allows for other load on the machine.
 const quick = 20 * time.Second
 
 // unseal removes the seal, as if the member had been killed.
@@ -31,7 +30,7 @@ func unseal(t *testing.T, dir string) {
 	}
 }
 
-// filled makes a directory of a member that was closed, and returns what is in it.
+// filled creates the directory of a closed member, and returns its content.
 func filled(t *testing.T) (dir string, content map[string]string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "etcd")
@@ -87,8 +86,8 @@ func lay(t *testing.T, files map[string][]byte) string {
 	return dir
 }
 
-// tryStart starts a member on damaged files. It must start with all that was in them, or end
-// quickly with the directory and a remedy. It reports whether it has started.
+// tryStart starts a member on damaged files. It must start with all their content, or end quickly
+// with an error that has the directory and a remedy. It reports whether the member has started.
 func tryStart(t *testing.T, dir string, content map[string]string) bool {
 	t.Helper()
 	begin := time.Now()
@@ -147,7 +146,7 @@ func overwrite(data []byte, from, to int, value byte) []byte {
 	return out
 }
 
-// Every file of a member that was closed is damaged in every way, with the seal and without.
+// Every file of a closed member is damaged in every way, with the seal and without.
 func TestDamagedFiles(t *testing.T) {
 	dir, content := filled(t)
 	files := filesOf(t, dir)
@@ -183,8 +182,8 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-// Bytes are damaged at random places. With the seal nothing passes; without it, values that are
-// still values do.
+// Bytes are damaged at random places. With the seal no damage is accepted; without it, only damage
+// that leaves valid values is.
 func TestRandomDamage(t *testing.T) {
 	dir, content := filled(t)
 	files := filesOf(t, dir)
@@ -204,7 +203,7 @@ func TestRandomDamage(t *testing.T) {
 			}
 			limit := len(data)
 			if r.IntN(2) == 0 {
-				limit = min(limit, 1<<16) // most of a log is empty
+				limit = min(limit, 1<<16) // a log is mostly empty
 			}
 			at := r.IntN(limit)
 			for i := at; i < min(at+1+r.IntN(600), len(data)); i++ {
@@ -222,7 +221,8 @@ func TestRandomDamage(t *testing.T) {
 	}
 }
 
-// A first start that was killed leaves anything between nothing and a member without data.
+// A first start that was killed leaves anything between an empty directory and a member without
+// data.
 func TestInterruptedFirstStart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "etcd")
 	if err := start(t, dir).Close(); err != nil {
@@ -244,8 +244,7 @@ func TestInterruptedFirstStart(t *testing.T) {
 	}
 }
 
-// A kill leaves a log whose last record may be cut short. That is repaired, and leaves nothing
-// behind.
+// A kill leaves a log whose last record may be incomplete. It is repaired.
 func TestTornLog(t *testing.T) {
 	dir, content := filled(t)
 	unseal(t, dir)
@@ -259,7 +258,7 @@ func TestTornLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	end := len(bytes.TrimRight(data, "\x00"))
-	// The beginning of a record that is longer than what follows.
+	// The header of a record that is longer than the remaining file.
 	copy(data[(end+7)/8*8:], []byte{0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0, 1})
 	if err := os.WriteFile(log, data, 0o600); err != nil {
 		t.Fatal(err)
@@ -272,7 +271,7 @@ func TestTornLog(t *testing.T) {
 	}
 }
 
-// A start that is not wanted any more ends.
+// A start whose context is cancelled ends.
 func TestStartIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -283,10 +282,10 @@ func TestStartIsInterrupted(t *testing.T) {
 	} else if !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	start(t, dir) // it is free
+	start(t, dir) // the directory is not locked
 }
 
-// bareDatabase returns a database as it is before a member has its log.
+// bareDatabase returns the database of a member that does not have its log yet.
 func bareDatabase(t *testing.T) []byte {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "db")

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// What a member logs when it gives up is its failure, and the goroutine does not go on.
+// A fatal log message of a member becomes its failure, and the goroutine ends.
 func TestEnding(t *testing.T) {
 	for name, end := range map[string]func(*zap.Logger, ...zap.Field){
 		"panic": func(l *zap.Logger, f ...zap.Field) {

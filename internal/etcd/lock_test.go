@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Looking whether a directory is in use never keeps a start from using it: a kubectl that finds no
-// server looks, perhaps at the moment in which the server starts.
+// Checking whether a directory is in use never prevents a start from using it: a kubectl that finds
+// no server checks, perhaps while the server is starting.
 func TestLookingDoesNotKeepAStartOut(t *testing.T) {
 	dir := t.TempDir()
 	stop := make(chan struct{})

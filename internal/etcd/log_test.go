@@ -11,7 +11,7 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal/walpb"
 )
 
-// logOf is the only file of the log of a member that has run and was closed, and what is in it.
+// logOf returns the only file of the log of a closed member, with its content.
 func logOf(t *testing.T, dir string) (file string, data []byte) {
 	t.Helper()
 	s := start(t, dir)
@@ -30,8 +30,8 @@ func logOf(t *testing.T, dir string) (file string, data []byte) {
 	return file, data
 }
 
-// A member whose log is damaged at its beginning does not start, says so with its directory, and
-// changes nothing.
+// A member whose log is damaged at its beginning does not start. The error has its directory, and
+// nothing is changed.
 func TestDamagedBeginningOfTheLog(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "[1]")
 	file, data := logOf(t, dir)
@@ -44,7 +44,7 @@ func TestDamagedBeginningOfTheLog(t *testing.T) {
 			damaged[string(rune('1'+i))+" "+name] = changed
 		}
 		changed := bytes.Clone(data)
-		changed[at+8] ^= 0xff // the field that a record begins with, after its length
+		changed[at+8] ^= 0xff // the first field of a record, after its length
 		damaged[string(rune('1'+i))+" content"] = changed
 	}
 	for name, content := range damaged {
@@ -76,7 +76,7 @@ func TestDamagedBeginningOfTheLog(t *testing.T) {
 	}
 }
 
-// startsOfRecords are the offsets of the first n records.
+// startsOfRecords returns the offsets of the first n records.
 func startsOfRecords(t *testing.T, name string, n int) []int64 {
 	t.Helper()
 	file, err := os.Open(name)
@@ -95,8 +95,8 @@ func startsOfRecords(t *testing.T, name string, n int) []int64 {
 	return starts
 }
 
-// The oldest file of a log from which older ones were deleted has no snapshot at its beginning; no
-// log, and files of other kinds, are no damage.
+// The oldest file of a log from which older ones were deleted has no snapshot at its beginning. A
+// missing log, and files of other kinds, are not damage either.
 func TestUndamagedLogs(t *testing.T) {
 	file, data := logOf(t, t.TempDir())
 	clear(data[startsOfRecords(t, file, len(beginning(firstFile)))[2]:])

@@ -135,7 +135,7 @@ func TestPseudonymsKeepTheAnswers(t *testing.T) {
 	}
 }
 
-// states returns what does not depend on names in the answers about pods.
+// states returns the answers about pods without their names.
 func states(t *testing.T, snap *snapshot.Snapshot, subjects []string, names []snapshot.Pseudonyms) []string {
 	t.Helper()
 	e, err := explain.New(snap)

@@ -34,7 +34,7 @@ import (
 	"github.com/allot-dev/allot/internal/snapshot"
 )
 
-// start is when the objects of a world are created; it is explained an hour later.
+// start is the creation time of the objects of a world; they are explained an hour later.
 var start = time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 
 // world is a cluster whose claims are generated and whose pods are placed without any server.
@@ -44,7 +44,7 @@ type world struct {
 	created int
 }
 
-// load reads manifests, and does what controllers and the scheduler do with them.
+// load reads manifests, and acts on them as controllers and the scheduler do.
 func load(t *testing.T, server snapshot.Server, files ...string) *snapshot.Snapshot {
 	t.Helper()
 	w := &world{T: t, snap: snapshot.New(metav1.NewTime(start.Add(time.Hour)), server)}
@@ -100,7 +100,7 @@ func isComment(document []byte) bool {
 	return true
 }
 
-// add completes an object as the server does. An object with a status is as it was written.
+// add completes an object as the server does. An object with a status keeps it.
 func (w *world) add(object runtime.Object) {
 	o := object.(client.Object)
 	w.created++
@@ -217,7 +217,7 @@ func (w *world) wanted(owner claims.Owner) claims.OwnerChange {
 	return claims.DesiredClaims(owner, facts)
 }
 
-// place places the first unit that can be, and reports whether there was one.
+// place places the first unit that can be placed, and reports whether there was one.
 func (w *world) place() bool {
 	state, err := w.snap.State("default-scheduler")
 	if err != nil {
@@ -248,7 +248,7 @@ func (w *world) place() bool {
 	return false
 }
 
-// commit shows a plan as the API does.
+// commit applies a plan to the objects as the scheduler does through the API.
 func (w *world) commit(made *plan.Plan) {
 	bound := metav1.NewTime(start.Add(10 * time.Minute))
 	for i := range made.Claims {

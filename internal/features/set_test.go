@@ -7,7 +7,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestScenarios switches features as the flag does: each "set" begins anew, "then" goes on.
+// TestScenarios parses feature gates as the flag does: each "set" begins with the defaults, and
+// "then" continues.
 func TestScenarios(t *testing.T) {
 	datadriven.RunTest(t, "testdata/set", func(t *testing.T, d *datadriven.TestData) string {
 		var s Set
@@ -23,8 +24,8 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
-// TestEveryGateHasAName: names are unique, and what a gate needs comes before or after without a
-// circle.
+// TestEveryGateHasAName checks that names are unique, and that the dependencies of gates have no
+// cycle.
 func TestEveryGateHasAName(t *testing.T) {
 	seen := map[string]bool{}
 	for g := range gates {

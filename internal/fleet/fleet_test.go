@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestFleet runs the descriptions of testdata: "fleet" prints what a description gives, or every
-// complaint about it.
+// TestFleet runs the descriptions of testdata: "fleet" prints the nodes and slices of a
+// description, or all errors in it.
 func TestFleet(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -90,7 +90,7 @@ func reach(spec resourcev1.ResourceSliceSpec) string {
 	}
 }
 
-// TestSimple checks what "allot up" starts without a description.
+// TestSimple checks the fleet that "allot up" has without a description.
 func TestSimple(t *testing.T) {
 	f := Simple(3, 4)
 	got := describe(f, false)
@@ -112,7 +112,7 @@ slice node-2-sim.allot.dev-0 pool node-2 1/1 devices 4 on node node-2
 	}
 }
 
-// TestExamples parses the examples that the documents point at.
+// TestExamples parses the examples to which the documents refer.
 func TestExamples(t *testing.T) {
 	for _, test := range []struct {
 		file           string
@@ -161,7 +161,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestSlicesKeepLimits cuts pools of any size and looks at the whole of each.
+// TestSlicesKeepLimits divides pools of any size into slices, and checks the limits of a slice.
 func TestSlicesKeepLimits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		counts := rapid.SliceOfN(rapid.IntRange(0, 300), 1, 4).Draw(t, "counts")

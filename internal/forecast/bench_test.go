@@ -28,9 +28,8 @@ const (
 	benchedGangs = 64 // pods of the gang that is planned
 )
 
-// BenchmarkPlan plans a gang of 64 pods and a drain on a large cluster, with the reading of the
-// Snapshot from a file as a part of it: that is all that allot plan does after it has read the
-// cluster.
+// BenchmarkPlan plans a gang of 64 pods and a drain on a large cluster. It includes reading the
+// Snapshot from a file, and so everything that allot plan does after it has read the cluster.
 func BenchmarkPlan(b *testing.B) {
 	server := newServer(b)
 	snap := largeCluster(b, server)
@@ -89,7 +88,7 @@ func largeCluster(tb testing.TB, server *offline.Server) *snapshot.Snapshot {
 	return snap
 }
 
-// addNode adds a node with its devices, and pods that have some of them.
+// addNode adds a node with its devices, and pods that use some of them.
 func addNode(snap *snapshot.Snapshot, name string) {
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{

@@ -163,7 +163,7 @@ func input(
 	return changes, capacity, after
 }
 
-// A plan that was saved is a cluster for the next plan: what that creates gets other UIDs.
+// A saved plan is a valid cluster for the next plan: its new objects get other UIDs.
 func TestUIDsAreUniqueAfterSavedPlan(t *testing.T) {
 	server := newServer(t)
 	_, _, snap := input(t, server, txtar.Parse([]byte("world: gpus nodes\n")))

@@ -10,7 +10,7 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// A message that is cut within a character would come back from the server as another one, and be
+// A message that is cut within a character would be returned differently by the server, and be
 // written again and again.
 func TestLongMessageIsCutBetweenCharacters(t *testing.T) {
 	conditions, _ := Conditions(&scheduling.PodGroup{}, Unschedulable("x"+strings.Repeat("…", maxMessage)), metav1.Time{})

@@ -12,8 +12,8 @@ import (
 	"github.com/allot-dev/allot/internal/groups"
 )
 
-// R36: a group is a target when all its pods on nodes are, and no longer when none is, but not in
-// between.
+// A group gets the condition DisruptionTarget when all its pods on nodes have it, and loses it when
+// none has, but does not change in between (R36).
 func TestDisruptionFollowsThePods(t *testing.T) {
 	group := &scheduling.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "g", Generation: 3}}
 	pod := func(node string, victim bool) *core.Pod {

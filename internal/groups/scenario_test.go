@@ -24,7 +24,7 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
-// scenario is the state of one file; the clock stands unless an outcome is written.
+// scenario is the state of one file. The clock advances only when an outcome is written.
 type scenario struct {
 	*claimstest.Script
 	now time.Duration
@@ -68,7 +68,7 @@ func (s *scenario) outcome(t *testing.T, d *datadriven.TestData) string {
 	return s.write(group, groups.SchedulerError(d.Input))
 }
 
-// write lets a second pass between any two, so that times can be told apart.
+// write advances the clock by a second, so that times can be distinguished.
 func (s *scenario) write(group *scheduling.PodGroup, o groups.Outcome) string {
 	s.now += time.Second
 	conditions, changed := groups.Conditions(group, o, metav1.NewTime(time.Unix(0, 0).Add(s.now)))

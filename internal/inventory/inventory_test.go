@@ -23,8 +23,8 @@ func classDevices() inventory.Matcher {
 	}
 }
 
-// poolSlice returns the only slice of a pool with devices d0, d1, …; the pool is of all nodes if node
-// is "".
+// poolSlice returns the only slice of a pool with devices d0, d1, …; if node is "", all nodes can
+// use it.
 func poolSlice(pool, node string, devices int, edit func(int, *resourcev1.Device)) *model.Slice {
 	slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: pool}}
 	slice.Spec.Driver, slice.Spec.Pool = "gpu.example.com", resourcev1.ResourcePool{Name: pool, ResourceSliceCount: 1}
@@ -50,7 +50,7 @@ func tainted(at int) func(int, *resourcev1.Device) {
 	}
 }
 
-// claimOf returns a claim that has whole devices of a pool.
+// claimOf returns a claim that has been allocated whole devices of a pool.
 func claimOf(name, pool string, devices ...int) *model.Claim {
 	claim := &model.Claim{Key: model.Key{Namespace: "ns", Name: name}, Allocation: &model.Allocation{}}
 	for _, i := range devices {
@@ -142,8 +142,8 @@ func TestPoolsBeyondTheLimitAreSummedUp(t *testing.T) {
 	}
 }
 
-// TestCountsFollowTheState: whatever changes, also within trials, an Inventory that counts only
-// changed pools shows what one shows that counts everything.
+// TestCountsFollowTheState checks that an Inventory that counts only changed pools always shows the
+// same as one that counts everything, also within trials.
 func TestCountsFollowTheState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := model.NewState()
@@ -205,8 +205,8 @@ func change(t *rapid.T, s *model.State) {
 	}
 }
 
-// BenchmarkUpdate is a scrape on 10,000 nodes with 8 devices each: the first one, and one after a
-// hundred pools have changed.
+// BenchmarkUpdate measures a scrape on 10,000 nodes with 8 devices each: the first one, and one
+// after a hundred pools have changed.
 func BenchmarkUpdate(b *testing.B) {
 	s := model.NewState()
 	s.Classes.Put(&model.Class{Name: "gpu", Selectors: []string{`device.driver == "gpu.example.com"`}})

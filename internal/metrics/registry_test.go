@@ -127,7 +127,7 @@ func TestASchedulerThatDoesNotRunHasNoCounts(t *testing.T) {
 	}
 }
 
-// TestMetricsAreWellFormed has the checks of promtool check metrics.
+// TestMetricsAreWellFormed runs the checks of promtool check metrics.
 func TestMetricsAreWellFormed(t *testing.T) {
 	families, err := exercised().registry.Gather()
 	if err != nil {
@@ -139,11 +139,11 @@ func TestMetricsAreWellFormed(t *testing.T) {
 	}
 }
 
-// described is how a metric is declared, as Desc.String shows it.
+// described matches the result of Desc.String.
 var described = regexp.MustCompile(`fqName: "([^"]*)".*variableLabels: \{([^}]*)\}`)
 
-// TestMetricsAreDocumented: docs/metrics.md has a row for each metric, with its type and labels, and
-// no other rows.
+// TestMetricsAreDocumented checks that docs/metrics.md has a row for each metric, with its type and
+// labels, and no other rows.
 func TestMetricsAreDocumented(t *testing.T) {
 	r := exercised()
 	families, err := r.registry.Gather()

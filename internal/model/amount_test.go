@@ -13,7 +13,7 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// texts draws quantities as people write them, extremes included.
+// texts generates quantities as users write them, including extremes.
 func texts() *rapid.Generator[string] {
 	edges := []string{
 		"0", "1", "-1", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809",
@@ -39,7 +39,7 @@ func drawQuantity(t *rapid.T, name string) resource.Quantity {
 	return resource.MustParse(texts().Draw(t, name))
 }
 
-// exact is the quantity in units of 10^-9, of which every quantity is a whole number.
+// exact returns the quantity in units of 10^-9, in which every quantity is an integer.
 func exact(q resource.Quantity) *big.Int {
 	own := q.DeepCopy()
 	rounded := new(inf.Dec).Round(own.AsDec(), 9, inf.RoundExact)
@@ -56,7 +56,7 @@ func clamp(n *big.Int) int64 {
 	return math.MinInt64
 }
 
-// ceil is n / 10^digits, rounded up.
+// ceil returns n / 10^digits, rounded up.
 func ceil(n *big.Int, digits int64) *big.Int {
 	quotient, rest := new(big.Int).DivMod(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(digits), nil), new(big.Int))
 	if rest.Sign() != 0 {
@@ -138,7 +138,7 @@ func TestStepsAndTimesAreExact(t *testing.T) {
 	})
 }
 
-// TestLargeExponentsAreCheap has amounts with exponents for which computing the power of ten takes
+// TestLargeExponentsAreCheap uses amounts with exponents for which computing the power of ten takes
 // seconds.
 func TestLargeExponentsAreCheap(t *testing.T) {
 	for text, want := range map[string]int64{"1e2000000000": math.MaxInt64, "-1e2000000000": math.MinInt64,

@@ -12,8 +12,8 @@ import (
 
 // Run by hand: go test -run '^$' -bench . ./internal/model
 
-// BenchmarkRead is what is done once a start: nodes and slices are read, and each node's pools
-// looked at.
+// BenchmarkRead measures what happens once at a start: nodes and slices are read, and the pools of
+// each node are built.
 func BenchmarkRead(b *testing.B) {
 	b.Run("5,000 nodes with 8 devices", func(b *testing.B) { benchmarkRead(b, 5000, 5000, 8) })
 	b.Run("500 nodes and a pool of 100 slices of 128", func(b *testing.B) { benchmarkRead(b, 500, 100, 128) })

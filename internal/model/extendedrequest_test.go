@@ -17,7 +17,7 @@ import (
 
 const thing = corev1.ResourceName("example.com/thing")
 
-// anyContainers are containers that ask for some of the resource, or for none.
+// anyContainers generates containers, some of which request the resource.
 func anyContainers(t *rapid.T, kind string, init bool) []corev1.Container {
 	var list []corev1.Container
 	for i := range rapid.IntRange(0, 3).Draw(t, kind) {
@@ -86,7 +86,7 @@ func TestDevicesForExtendedResources(t *testing.T) {
 	})
 }
 
-// together says whether two containers run at the same time.
+// together reports whether two containers run at the same time.
 func together(a, b *ExtendedRequest) bool {
 	return !a.Terminates && !b.Terminates || a.Terminates && !b.Terminates && b.ContainerIndex < a.ContainerIndex ||
 		b.Terminates && !a.Terminates && a.ContainerIndex < b.ContainerIndex

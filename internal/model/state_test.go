@@ -110,7 +110,8 @@ func drawRare(t *rapid.T, n int, uid types.UID, key Key) change {
 	return func(s *State) { s.Namespaces.Put("ns", labels) }
 }
 
-// nomination keeps a pod's room on a node, and a device; it calls back the claim of the same name.
+// nomination reserves resources on a node and a device for a pod, and reclaims the claim of the
+// same name.
 func nomination(name, node string) *Nomination {
 	key, stand := Key{Namespace: "ns", Name: name}, Key{Namespace: "ns", Name: "for " + name}
 	device := resourcev1.DeviceRequestAllocationResult{Driver: "d", Pool: "p", Device: "dev-0"}
@@ -270,7 +271,7 @@ func TestUndoIsExact(t *testing.T) {
 	})
 }
 
-// A device is taken while a claim, a reservation or a quarantine holds it, and each node sees the
+// A device is in use while a claim, a reservation or a quarantine holds it, and each node sees the
 // devices that it can use.
 func TestPoolsShowHolders(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -297,7 +298,7 @@ func TestPoolsShowHolders(t *testing.T) {
 		for _, info := range s.Nodes.List() {
 			for _, view := range s.Devices.Pools(info) {
 				if view.Problem != "" {
-					continue // the same device may be there twice
+					continue // the same device may occur twice
 				}
 				for i := range view.Devices {
 					if view.InUse().Has(i) != held[view.DeviceID(i)] {

@@ -101,7 +101,7 @@ func TestIrrelevantChangesWakeNothing(t *testing.T) {
 			t.Errorf("%s gives %v", what, topics)
 		}
 	}
-	// Versions are kept all the same: what is older comes too late.
+	// Versions are recorded all the same, so that an older one is ignored.
 	if s.Pods.entries[Key{Namespace: "ns", Name: "p"}].pod.Version != 2 || s.Devices.slices["s"].Version != 2 {
 		t.Error("a version was not kept")
 	}

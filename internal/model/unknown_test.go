@@ -9,7 +9,7 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// P32: fields and values of a newer server that this version does not know.
+// Fields and values of a newer server that this version does not know are named (P32).
 func TestUnknownFieldsAreNamed(t *testing.T) {
 	exactly := func(edit func(*resourcev1.ExactDeviceRequest)) func(*resourcev1.DeviceClaim) {
 		return func(c *resourcev1.DeviceClaim) { edit(c.Requests[0].Exactly) }

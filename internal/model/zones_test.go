@@ -17,7 +17,7 @@ var newerName = map[string]string{
 	corev1.LabelFailureDomainBetaRegion: corev1.LabelTopologyRegion,
 }
 
-// reaches is the rule label by label.
+// reaches implements the rule label by label.
 func reaches(volume, node map[string]string) bool {
 	somewhere := false
 	for key := range newerName {

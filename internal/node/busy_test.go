@@ -19,7 +19,7 @@ import (
 	"github.com/allot-dev/allot/internal/fleet"
 )
 
-// busyWorld is a world for several workers at once, which counts what becomes of its pods.
+// busyWorld is a world for several concurrent workers, which counts the changes of its pods.
 type busyWorld struct {
 	mu                   sync.Mutex
 	w                    *world
@@ -90,8 +90,8 @@ func (b *busyWorld) Eventf(object runtime.Object, eventtype, reason, format stri
 }
 
 // TestManyPods starts and stops pods with sixteen workers; half of the pods wait for claims that
-// come meanwhile. Each pod costs one write until it runs, one when it has stopped, and a delete; no
-// address is given twice.
+// are created meanwhile. Each pod costs one write until it runs, one when it has stopped, and a
+// delete; no address is assigned twice.
 func TestManyPods(t *testing.T) {
 	const nodes, count = 20, 1000
 	w := newWorld()
@@ -169,7 +169,7 @@ func await(t *testing.T, what string, done <-chan struct{}) {
 	}
 }
 
-// TestAnnotationsAreDocumented looks for each annotation in the reference.
+// TestAnnotationsAreDocumented checks that the reference has each annotation.
 func TestAnnotationsAreDocumented(t *testing.T) {
 	data, err := os.ReadFile("../../docs/fleet.md")
 	if err != nil {

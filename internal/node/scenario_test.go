@@ -72,7 +72,7 @@ func (w *world) play(t *testing.T, d *datadriven.TestData) (string, error) {
 		delete(w.unreadable, d.CmdArgs[0].Key)
 	case "force":
 		key := keyOf(d.CmdArgs[0].Key)
-		if d.HasArg("unseen") { // the cache comes to know of the request and of the end in one
+		if d.HasArg("unseen") { // the cache shows the request and the end in one event
 			w.pods[key] = w.deleted(key, 0)
 		}
 		w.removePod(key)

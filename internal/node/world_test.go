@@ -24,7 +24,7 @@ import (
 )
 
 // world is a server with the objects that the agent sees, a clock, and the queues. Writes are
-// logged. Caches show writes at once, unless they are held back.
+// recorded. Caches show writes immediately, unless they are held back.
 type world struct {
 	clock *testingclock.FakeClock
 	pods  map[types.NamespacedName]*core.Pod
@@ -33,11 +33,11 @@ type world struct {
 	slice map[string]*resourcev1.ResourceSlice
 
 	version int
-	born    int // pods
+	born    int // number of created pods
 	log     []string
-	stale   map[types.NamespacedName]*core.Pod // what the cache shows instead, while it is held back
+	stale   map[types.NamespacedName]*core.Pod // the cached pod, while changes are held back
 
-	// What the cache shows of claims instead, and claims that cannot be prepared.
+	// Claims as cached while changes are held back, and claims that cannot be prepared.
 	staleClaim map[types.NamespacedName]*resource.ResourceClaim
 	broken     map[string]bool
 	unreadable map[string]bool
@@ -59,7 +59,7 @@ func newWorld() *world {
 	}
 }
 
-// start makes an agent as New does, on the world's caches.
+// start creates an agent as New does, on the world's caches.
 func (w *world) start(f fleet.Fleet, idle bool) {
 	w.podQueue, w.nodeQueue, w.poolQueue = newLine[types.NamespacedName](w), newLine[string](w), newLine[poolKey](w)
 	echoes := newOwnWrites(w.clock)
@@ -114,7 +114,7 @@ func (w *world) start(f fleet.Fleet, idle bool) {
 	}
 }
 
-// settle works through the queues until they are empty.
+// settle processes the queues until they are empty.
 func (w *world) settle() error {
 	for range 1000 {
 		var err error
@@ -126,7 +126,7 @@ func (w *world) settle() error {
 		case len(w.podQueue.keys) > 0:
 			key := w.podQueue.next()
 			if err = w.agent.pods.reconcile(context.Background(), key); apierrors.IsConflict(err) || len(w.broken) > 0 {
-				w.podQueue.AddAfter(key, time.Second) // as the runner would, later and later
+				w.podQueue.AddAfter(key, time.Second) // as the runner would, with increasing delays
 				err = nil
 			}
 		default:
@@ -139,7 +139,7 @@ func (w *world) settle() error {
 	return errors.New("the queues do not become empty")
 }
 
-// advance lets time pass, stopping at each moment at which something is due.
+// advance advances the clock, and stops at each time at which a key is due.
 func (w *world) advance(d time.Duration) error {
 	end := w.clock.Now().Add(d)
 	for {
@@ -175,7 +175,7 @@ func (w *world) stamp() string {
 	return strconv.Itoa(w.version)
 }
 
-// line is a queue without a clock's goroutine.
+// line is a queue without the goroutine of a clock.
 type line[K comparable] struct {
 	w     *world
 	keys  []K
@@ -221,7 +221,7 @@ func (l *line[K]) wake() {
 	}
 }
 
-// cache is the reading side of one kind.
+// cache is the read interface of one kind.
 type cache[T any] struct {
 	get func(namespace, name string) (T, bool)
 }
@@ -246,7 +246,7 @@ func (w *world) getClaim(namespace, name string) (*resource.ResourceClaim, bool)
 	return claim, ok
 }
 
-// LiveClaim shows what the server has.
+// LiveClaim returns the server's claim.
 func (w *world) LiveClaim(_ context.Context, namespace, name string) (*resource.ResourceClaim, error) {
 	if w.unreadable[name] {
 		w.note("cannot read claim %s", name)

@@ -42,7 +42,7 @@ func newCluster(t testing.TB) *cluster {
 	return &cluster{world: world, painter: NewPainter(world, server, ""), picture: &Picture{}, now: start}
 }
 
-// paint paints the cluster, and returns the difference.
+// paint updates the Picture of the cluster, and returns the difference.
 func (c *cluster) paint(unknown ...snapshot.Unknown) *Difference {
 	c.world.Apply()
 	before := c.picture

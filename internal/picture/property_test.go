@@ -23,7 +23,7 @@ import (
 	"github.com/allot-dev/allot/internal/snapshot"
 )
 
-// A page that gets a difference for some of the Pictures shows what a page shows that opens now,
+// A page that gets a difference for some of the Pictures shows the same as a page that opens now,
 // whatever has changed. A Picture that was sent does not change.
 func TestDifferencesAddUp(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -70,7 +70,7 @@ func TestPicturesHaveNoMemory(t *testing.T) {
 	})
 }
 
-// page is what a page shows, as fleet.js keeps it.
+// page is the state of a page, as fleet.js keeps it.
 type page struct {
 	Kinds                       []Kind
 	Nodes, Pools, Units, Claims map[string]any

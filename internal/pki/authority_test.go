@@ -121,8 +121,8 @@ func TestChangedHolderOrBrokenFileIsReissued(t *testing.T) {
 	}
 }
 
-// Whoever has the authority's certificate of before its renewal trusts what is signed after it, and
-// the other way round.
+// A client that trusts the authority's certificate of before its renewal trusts certificates that
+// are signed after it, and vice versa.
 func TestRenewedAuthorityIsTrusted(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	clock := now
@@ -132,7 +132,7 @@ func TestRenewedAuthorityIsTrusted(t *testing.T) {
 	}
 	first := a.CertPEM()
 	signedBefore, _ := issue(t, a)
-	clock = now.Add(authorityLife*2/3 + time.Minute) // of a process that runs on
+	clock = now.Add(authorityLife*2/3 + time.Minute) // of a process that continues to run
 	signedAfter, _ := issue(t, a)
 	second := a.CertPEM()
 	if bytes.Equal(first, second) {
@@ -152,8 +152,8 @@ func TestRenewedAuthorityIsTrusted(t *testing.T) {
 	}
 }
 
-// A server keeps its certificate although another one has replaced the file, as long as it is good
-// for its names.
+// A server keeps its certificate although another one has replaced the file, as long as it is valid
+// for the server's names.
 func TestServes(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	a := open(t, dir, now)
@@ -175,7 +175,7 @@ func TestServes(t *testing.T) {
 	}
 }
 
-// A key outlives the certificates of its time, and the authority.
+// A key is kept when its certificates are renewed, also those of the authority.
 func TestAKeyStays(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	var first []byte
@@ -199,7 +199,7 @@ func TestAKeyStays(t *testing.T) {
 	}
 }
 
-// An authority that cannot be read at the moment is still the one that all clients know.
+// An authority that temporarily cannot be read must not be replaced, because all clients trust it.
 func TestUnreadableFileIsNotReplaced(t *testing.T) {
 	for _, name := range []string{"ca.key", "server.crt"} {
 		dir := t.TempDir()
@@ -208,7 +208,7 @@ func TestUnreadableFileIsNotReplaced(t *testing.T) {
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Symlink(name, file); err != nil { // which leads round in a circle
+		if err := os.Symlink(name, file); err != nil { // a cycle
 			t.Fatal(err)
 		}
 		a, err := Open(dir, time.Now)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// request returns a request for a node's certificate, which also asks to be an authority.
+// request returns a request for a node's certificate, which also requests to be an authority.
 func request(t *testing.T) *x509.CertificateRequest {
 	t.Helper()
 	key, err := newKey()

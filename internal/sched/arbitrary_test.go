@@ -18,8 +18,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// arbitrary fills objects with random fields, most of which no API server would take, so that names
-// agree often enough for the fields to matter.
+// arbitrary returns a filler for objects with random fields, most of which the API server would
+// reject. References match often enough for the fields to have an effect.
 func arbitrary(seed int64) *randfill.Filler {
 	texts := []string{
 		"",

@@ -90,7 +90,7 @@ func gang(name string, count int32) *model.Group {
 	return model.GroupFrom(group)
 }
 
-// mustPlan tries a unit and assumes its plan.
+// mustPlan places a unit and assumes its plan.
 func mustPlan(b testing.TB, placer *sched.Placer, state *model.State, key model.UnitKey) {
 	plan, reasons := placer.Try(key)
 	if plan == nil {
@@ -109,7 +109,7 @@ func BenchmarkGangs(b *testing.B) { benchmarkGangs(b, 9, 1000) }
 // 1,000 gangs of 3 on 5,000 nodes.
 func BenchmarkSmallGangs(b *testing.B) { benchmarkGangs(b, 1000, 3) }
 
-// The first gang of 3 on 5,000 nodes: what is worked out once.
+// The first gang of 3 on 5,000 nodes, with empty caches.
 func BenchmarkFirstGang(b *testing.B) { benchmarkGangs(b, 1, 3) }
 
 func benchmarkGangs(b *testing.B, gangs int, size int32) {
@@ -131,7 +131,7 @@ func benchmarkGangs(b *testing.B, gangs int, size int32) {
 	}
 }
 
-// 2,500 pods, each alone and with a claim of its own, on 500 nodes with 8 devices each.
+// 2,500 single pods with a claim each, on 500 nodes with 8 devices each.
 func BenchmarkClaimEach(b *testing.B) {
 	for range b.N {
 		b.StopTimer()
@@ -166,7 +166,7 @@ func BenchmarkGangClaimEach(b *testing.B) {
 	}
 }
 
-// 100 pods alone, one after the other, on 5,000 nodes.
+// 100 single pods, one after the other, on 5,000 nodes.
 func BenchmarkPodsAlone(b *testing.B) {
 	state := bigState(5000, 0)
 	placer := sched.NewPlacer(state, sched.DefaultSteps)
@@ -184,7 +184,7 @@ func BenchmarkPodsAlone(b *testing.B) {
 	}
 }
 
-// A gang whose 1,001st member has no device: the refusal.
+// A gang whose 1,001st member has no device, so that it cannot be placed.
 func BenchmarkRefusal(b *testing.B) {
 	state := bigState(500, 2)
 	placer := sched.NewPlacer(state, sched.DefaultSteps)
@@ -201,7 +201,7 @@ func BenchmarkRefusal(b *testing.B) {
 	}
 }
 
-// A gang that shares a claim, and that no node of 5,000 has room for.
+// A gang that shares a claim, and for which none of 5,000 nodes has enough resources.
 func BenchmarkSharedRefusal(b *testing.B) {
 	state := bigState(5000, 2)
 	placer := sched.NewPlacer(state, sched.DefaultSteps)
@@ -270,7 +270,7 @@ func BenchmarkHugeGang(b *testing.B) {
 	}
 }
 
-// withTerms makes the pods of a gang prefer to be together, or spread.
+// withTerms makes the pods of a gang prefer to be together, or to be spread.
 func withTerms(b *testing.B, name string, change func(*core.Pod)) *model.Pod {
 	pod := &core.Pod{ObjectMeta: meta(name)}
 	group := "gang"
@@ -324,8 +324,8 @@ func BenchmarkHardSpread(b *testing.B) {
 	})
 }
 
-// 1,000 gangs that hope for more room than any node has, while a pod ends: what waking them costs,
-// which is to wake none.
+// 1,000 gangs that need more resources than any node has, while a pod terminates: measures what
+// waking costs, although none of them is woken.
 func BenchmarkParked(b *testing.B) {
 	state := bigState(1000, 0)
 	placer, q := sched.NewPlacer(state, sched.DefaultSteps), queue.New()
@@ -342,7 +342,7 @@ func BenchmarkParked(b *testing.B) {
 	}
 }
 
-// parkGangs tries gangs of two whose pods are larger than a node.
+// parkGangs tries gangs of two pods that are larger than a node.
 func parkGangs(b testing.TB, state *model.State, placer *sched.Placer, q *queue.Queue, n int) {
 	for g := range n {
 		name := fmt.Sprintf("hopeless-%04d", g)
@@ -362,8 +362,8 @@ func parkGangs(b testing.TB, state *model.State, placer *sched.Placer, q *queue.
 	}
 }
 
-// Nine gangs of 1,000 plain pods, as above, beside 1,000 workloads whose pods keep apart and prefer
-// company.
+// Nine gangs of 1,000 plain pods, as above, and 1,000 workloads with required anti-affinity and
+// preferred affinity.
 func BenchmarkGangsAmongTerms(b *testing.B) {
 	for range b.N {
 		b.StopTimer()
@@ -403,7 +403,7 @@ func BenchmarkGangsAmongTerms(b *testing.B) {
 	}
 }
 
-// 100 pods alone, one after the other, on 5,000 nodes that all have their image.
+// 100 single pods, one after the other, on 5,000 nodes that all have their image.
 func BenchmarkPodsWithImage(b *testing.B) {
 	state := bigState(5000, 0)
 	for _, info := range state.Nodes.List() {
@@ -439,7 +439,7 @@ func benchmarkHundred(b *testing.B, state *model.State, edit func(*model.Pod)) {
 	}
 }
 
-// 100 pods alone, one after the other, that all ask for other amounts, on 5,000 nodes.
+// 100 single pods, one after the other, that all have different requests, on 5,000 nodes.
 func BenchmarkShapes(b *testing.B) {
 	state := bigState(5000, 0)
 	n := int64(0)

@@ -10,9 +10,9 @@ import (
 	"github.com/allot-dev/allot/internal/sched/preempt"
 )
 
-// A claim that a victim uses comes free although it is also reserved for somebody who is gone or
-// has finished: its controller takes those off. Who is still there keeps it, and then nobody leaves
-// for it.
+// A claim that a victim uses can be freed although it is also reserved for a pod that was deleted
+// or has finished, because the claim controller removes that consumer. If another consumer still
+// exists, it keeps the claim, and no pod is evicted for the claim.
 func TestPreemptionPassesOverConsumersThatAreGone(t *testing.T) {
 	finished, running := bigPod(t, "finished", ""), bigPod(t, "running", "")
 	finished.Finished, running.Node, running.Priority = true, "node-0000", 2000

@@ -18,8 +18,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
-// keepWorld is a cluster that changes, with a Placer that remembers what it has worked out about
-// it. The reference is one that remembers nothing, and looks at all nodes.
+// keepWorld is a cluster that changes, with a Placer that keeps its caches. The reference is a
+// Placer without caches that examines all nodes.
 type keepWorld struct {
 	state  *model.State
 	placer *sched.Placer
@@ -28,8 +28,8 @@ type keepWorld struct {
 	pods   int
 	asked  int
 
-	alike          bool // all pods are
-	claims, images bool // what they have then
+	alike          bool // all pods are equal
+	claims, images bool // these pods have claims, or images
 }
 
 func (w *keepWorld) putNode(t *rapid.T) {
@@ -67,7 +67,7 @@ func (w *keepWorld) putService(t *rapid.T) {
 	w.state.Services.Put(&model.Service{Key: unitKey(false, "service").Key, Selector: map[string]string{"app": serves}})
 }
 
-// again tries a unit that may wait still.
+// again tries a unit that may still be waiting.
 func (w *keepWorld) again(t *rapid.T) {
 	if len(w.units) > 0 {
 		w.try(t, rapid.SampledFrom(w.units).Draw(t, "again"))
@@ -106,7 +106,7 @@ func (w *keepWorld) putRule(t *rapid.T) {
 	})
 }
 
-// putUnit makes a pod alone or a gang, of pods that are alike or not.
+// putUnit adds a single pod or a gang, whose pods may be equal or not.
 func (w *keepWorld) putUnit(t *rapid.T) {
 	size := rapid.IntRange(0, 3).Draw(t, "size")
 	name := fmt.Sprint("unit-", len(w.units))
@@ -157,7 +157,7 @@ func (w *keepWorld) putPod(t *rapid.T, name, group string) {
 	w.state.Pods.Put(converted)
 }
 
-// differ makes a pod unlike most others.
+// differ makes a pod different from most others.
 func differ(t *rapid.T, pod *core.Pod) {
 	container := &pod.Spec.Containers[0]
 	if rapid.IntRange(0, 3).Draw(t, "larger") == 0 {
@@ -172,7 +172,7 @@ func differ(t *rapid.T, pod *core.Pod) {
 	pod.Spec.Affinity = drawAffinity(t)
 }
 
-// drawAffinity is nil for most pods.
+// drawAffinity generates pod affinity; it is nil for most pods.
 func drawAffinity(t *rapid.T) *corev1.Affinity {
 	term := corev1.PodAffinityTerm{
 		TopologyKey:   rapid.SampledFrom([]string{corev1.LabelTopologyZone, corev1.LabelHostname}).Draw(t, "key"),
@@ -246,7 +246,7 @@ func (w *keepWorld) try(t *rapid.T, key model.UnitKey) {
 	}
 }
 
-// forget takes a plan back, or has its pods end.
+// forget reverts a plan, or ends its pods.
 func (w *keepWorld) forget(t *rapid.T) {
 	if len(w.plans) == 0 {
 		return
@@ -266,7 +266,7 @@ func (w *keepWorld) forget(t *rapid.T) {
 	}
 }
 
-// pull has a node report other images, and nothing else.
+// pull makes a node report other images, and nothing else.
 func (w *keepWorld) pull(t *rapid.T) {
 	nodes := w.state.Nodes.List()
 	if len(nodes) == 0 {
@@ -281,7 +281,7 @@ func (w *keepWorld) pull(t *rapid.T) {
 	w.state.Nodes.Put(&node)
 }
 
-// hold has somebody else hold a device, or let it go.
+// hold makes another claim hold a device, or release it.
 func (w *keepWorld) hold(t *rapid.T) {
 	claim := bigClaim("held")
 	if pool := rapid.SampledFrom([]string{"", "pool-", "pool-n0", "pool-n1"}).Draw(t, "of"); pool != "" {
@@ -292,7 +292,7 @@ func (w *keepWorld) hold(t *rapid.T) {
 	w.state.Claims.Put(claim)
 }
 
-// What a Placer remembers makes no difference to what it decides.
+// Decisions do not depend on the caches of a Placer.
 func TestRemembersNothingElse(t *testing.T) {
 	placed := 0
 	rapid.Check(t, func(t *rapid.T) {

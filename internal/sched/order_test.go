@@ -16,9 +16,9 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// The reference tries the members in every order on every node, and looks at all pods for each
-// rule. Rules are KEY:APP: near, apart from, or spread by the node label KEY over the pods of the
-// application APP.
+// The reference tries the members in every order on every node, and examines all pods for each
+// rule. Rules are KEY:APP: affinity, anti-affinity or spread by the node label KEY over the pods of
+// the application APP.
 
 type orderPod struct {
 	name                string
@@ -136,7 +136,7 @@ func (w *orderWorld) state(t *rapid.T) *model.State {
 	return s
 }
 
-// fits says whether the pod may be put on the node, with these in place.
+// fits reports whether the pod may be placed on the node, given the placed pods.
 func (w *orderWorld) fits(pod *orderPod, node *orderNode, there []orderPlace) bool {
 	free := node.cpu
 	for _, p := range there {
@@ -162,7 +162,7 @@ func (w *orderWorld) fits(pod *orderPod, node *orderNode, there []orderPlace) bo
 	return w.isNear(pod, node, there) && w.isApart(pod, node, there) && w.isSpread(pod, node, there)
 }
 
-// count is how many pods of an application there are in the node's domain, and in all domains.
+// count returns the number of pods of an application in the node's domain, and in all domains.
 func count(key, app string, node *orderNode, there []orderPlace) (here, everywhere int) {
 	for _, p := range there {
 		if p.pod.app == app && p.node.labels[key] != "" {
@@ -209,8 +209,8 @@ func (w *orderWorld) isSpread(pod *orderPod, node *orderNode, there []orderPlace
 	return here-fewest <= 1
 }
 
-// most is how many members can be placed at best, in whatever order; on limits where each may go,
-// if it is not nil.
+// most returns the maximum number of members that can be placed, in any order; if on is not nil, it
+// limits the nodes of each.
 func (w *orderWorld) most(there []orderPlace, on map[string]string, seen map[string]bool) int {
 	best := len(there) - len(w.bound)
 	names := make([]string, len(there))
@@ -236,8 +236,8 @@ func (w *orderWorld) most(there []orderPlace, on map[string]string, seen map[str
 	return best
 }
 
-// A gang of members that differ is placed if any order would place it, and as much of it as any
-// order would.
+// A gang of different members is placed if and only if some order places it, with as many members
+// as the best order.
 func TestMixedGangsAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawOrder(t)

@@ -8,9 +8,9 @@ import (
 	"github.com/allot-dev/allot/internal/sched/queue"
 )
 
-// Field case F66: a thousand groups that cannot be placed are tried again for a reason only. A pod
-// that ends on a node where none of their pods would fit is none; a node that is large enough is
-// one for all.
+// A thousand groups that cannot be placed are tried again only for a reason (F66). The end of a pod
+// on a node on which none of their pods would fit is not a reason; a large node is a reason for
+// all.
 func TestF66ParkedGroupsCostNothing(t *testing.T) {
 	state := bigState(3, 0)
 	placer, q := sched.NewPlacer(state, sched.DefaultSteps), queue.New()

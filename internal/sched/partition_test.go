@@ -17,8 +17,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// gpuNode is a node with GPUs that are published as the NVIDIA driver publishes those that it can
-// split: each partition that there could be, and what it takes from the counters of its GPU.
+// gpuNode is a node with GPUs that are published as the NVIDIA driver publishes GPUs with dynamic
+// partitions: each possible partition, with its consumption of the counters of its GPU.
 type gpuNode struct {
 	name    string
 	slice   *model.Slice
@@ -117,10 +117,10 @@ func onOneGPU() []resourcev1.DeviceConstraint {
 	return []resourcev1.DeviceConstraint{{MatchAttribute: &name}}
 }
 
-// gpuGang is a gang on such nodes, each member with a claim of its own.
+// gpuGang is a gang on such nodes, each member with its own claim.
 type gpuGang struct {
 	nodes  []*gpuNode
-	room   map[string]int // by node: for pods
+	room   map[string]int // maximum number of pods by node
 	claims []*model.Claim
 	group  *model.Group
 }
@@ -166,8 +166,9 @@ func (g *gpuGang) state(t testing.TB) *model.State {
 	return s
 }
 
-// P6: seven pods that fill a GPU each, on a node with six. Counters alone say no, in a small part
-// of the budget; so they do for dozens on a fleet.
+// Seven pods that need a whole GPU each, on a node with six: the counters alone show that they
+// cannot be placed, within a small part of the budget. The same holds for dozens of pods on a fleet
+// (P6).
 func TestP6OneMemberTooMany(t *testing.T) {
 	for _, test := range []struct{ nodes, gpus int }{{1, 6}, {10, 8}} {
 		g := &gpuGang{}
@@ -259,7 +260,7 @@ func drawGPUGang(t *rapid.T) *gpuGang {
 	return g
 }
 
-// bruteForce tries every node and every device for each member, without any thought.
+// bruteForce tries every node and every device for each member, without any bounds.
 type bruteForce struct {
 	*gpuGang
 	steps, limit int
@@ -268,7 +269,7 @@ type bruteForce struct {
 	left         map[string]int64 // by node, GPU and counter
 }
 
-// can reports whether so many of the members from this one on can be placed.
+// can reports whether count of the members from this one on can be placed.
 func (b *bruteForce) can(at, wanted int) bool {
 	if wanted == 0 {
 		return true
@@ -307,7 +308,7 @@ func (b *bruteForce) allocate(n *gpuNode, claim *model.Claim, request, had int, 
 			continue
 		}
 		if b.steps++; b.steps > b.limit {
-			return true // it gives up
+			return true // it reaches its limit
 		}
 		b.taken[id] = true
 		b.pays(n, d, 1)
@@ -320,8 +321,8 @@ func (b *bruteForce) allocate(n *gpuNode, claim *model.Claim, request, had int, 
 	return false
 }
 
-// pays takes what the device takes from counters so many times, and reports whether they have
-// enough for once.
+// pays takes the device's consumption times count from the counters, and reports whether they have
+// enough for one.
 func (b *bruteForce) pays(n *gpuNode, d *splitDevice, times int64) bool {
 	enough := true
 	for counter, value := range d.takes {
@@ -332,7 +333,7 @@ func (b *bruteForce) pays(n *gpuNode, d *splitDevice, times int64) bool {
 	return enough
 }
 
-// useSeed has rapid draw the values of this seed, unless the command line has another one.
+// useSeed makes rapid use this seed, unless the command line has another one.
 func useSeed(t *testing.T, seed string) {
 	t.Helper()
 	f := flag.Lookup("rapid.seed")
@@ -349,9 +350,9 @@ func useSeed(t *testing.T, seed string) {
 	})
 }
 
-// P6: what brute force decides within ten times the budget is never undecided, and the answer is
-// the same. The worlds are the same in each run unless -rapid.seed is given. The first world of the
-// second seed needs the pod with the most devices to be tried first.
+// Whatever brute force decides within ten times the budget is never undecided, and the result is
+// the same (P6). The worlds are the same in each run unless -rapid.seed is given. In the first
+// world of the second seed, the pod with the most devices must be tried first.
 func TestSplitDevicesAgainstBruteForce(t *testing.T) {
 	for _, seed := range []string{"7919", "3343855357020235953"} {
 		t.Run(seed, func(t *testing.T) {
@@ -366,7 +367,7 @@ func checkSplitDevices(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) { checkGPUGang(t, r, drawGPUGang(r)) })
 }
 
-// TestSplitDevicesOfManyWorlds has many more worlds, of which some once were hard: one in 7,500 was
+// TestSplitDevicesOfManyWorlds uses many more worlds, some of which failed once: one in 7,500 was
 // undecided, and one in 30,000 was Unschedulable although it has a solution.
 func TestSplitDevicesOfManyWorlds(t *testing.T) {
 	worlds := rapid.Custom(drawGPUGang)
@@ -431,9 +432,9 @@ func checkGPUGang(t testing.TB, r fataler, g *gpuGang) {
 	}
 }
 
-// TestDevicesOfClassesAreAdded: pods that request different devices, in one pool or in one of each
-// node. What one class or one node could use adds to what others could use, where the devices are
-// not the same.
+// TestDevicesOfClassesAreAdded checks pods that request different devices, in one pool or in a pool
+// per node. The number of pods that can be placed is the sum over classes or nodes, if their
+// devices are different.
 func TestDevicesOfClassesAreAdded(t *testing.T) {
 	for _, onePool := range []bool{false, true} {
 		g := &gpuGang{}
@@ -464,7 +465,7 @@ func TestDevicesOfClassesAreAdded(t *testing.T) {
 	}
 }
 
-// checkCounters adds up what all claims have.
+// checkCounters compares the sum of the consumption of all claims with the counters.
 func checkCounters(t fataler, g *gpuGang, state *model.State) {
 	left := map[string]int64{}
 	for _, n := range g.nodes {

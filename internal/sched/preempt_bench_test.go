@@ -12,7 +12,7 @@ import (
 	"github.com/allot-dev/allot/internal/sched/preempt"
 )
 
-// crowded are 2,500 nodes that 10,000 pods of low priority fill.
+// crowded returns 2,500 nodes that are full with 10,000 pods of low priority.
 func crowded(b *testing.B) *model.State {
 	state := bigState(2500, 0)
 	for i, info := range state.Nodes.List() {
@@ -34,7 +34,7 @@ func plainPod(b *testing.B, name, group string, priority int32) *model.Pod {
 	return pod
 }
 
-// Room for one pod, and for a gang of 500.
+// Preemption for one pod, and for a gang of 500.
 func BenchmarkPreemption(b *testing.B) {
 	for _, members := range []int{1, 500} {
 		b.Run(fmt.Sprint(members), func(b *testing.B) {
@@ -55,8 +55,8 @@ func BenchmarkPreemption(b *testing.B) {
 	}
 }
 
-// Room for one pod with a device, among a gang of 9,216 that could do without some of its pods and
-// shares one claim.
+// Preemption for one pod with a device, where the victims are members of a gang of 9,216 that has
+// more members than minCount and shares one claim.
 func BenchmarkPreemptionInLargeGang(b *testing.B) {
 	state := bigState(2304, 1)
 	low := gang("low", 9000)
@@ -79,8 +79,8 @@ func BenchmarkPreemptionInLargeGang(b *testing.B) {
 	benchmarkRoomForDevice(b, state, func(made *preempt.Result) bool { return made.Pods() == 1 })
 }
 
-// Room for one pod with a device that all nodes can use, and that one of 2,304 low ones on as many
-// nodes has.
+// Preemption for one pod with a device that all nodes can use, and that one of 2,304 pods of low
+// priority on as many nodes has.
 func BenchmarkPreemptionForFabricDevice(b *testing.B) {
 	state := bigState(2304, 0)
 	fabric := slice("fabric", 2304)
@@ -105,7 +105,7 @@ func BenchmarkPreemptionForFabricDevice(b *testing.B) {
 		func(made *preempt.Result) bool { return made.Pods() == 1 && made.Victims[0].Priority == 0 })
 }
 
-// benchmarkRoomForDevice makes room for one important pod that wants a device.
+// benchmarkRoomForDevice measures preemption for one pod of high priority that requests a device.
 func benchmarkRoomForDevice(b *testing.B, state *model.State, right func(*preempt.Result) bool) {
 	state.Claims.Put(bigClaim("own"))
 	high := plainPod(b, "high", "", 1000)

@@ -19,8 +19,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched/preempt"
 )
 
-// hall is more nodes than room was ever compared on, each full of pods of its own, some with a
-// device and some under a budget that is used up, and one pod that waits for cpu and maybe a
+// hall is a cluster with more nodes than preemption compares. Each is full of pods, some of which
+// have a device, or a disruption budget that is used up; and one pod waits for cpu and maybe for a
 // device.
 type hall struct {
 	nodes   []*model.Node
@@ -34,7 +34,7 @@ type hall struct {
 func drawHall(t *rapid.T) *hall {
 	h := &hall{on: map[string][]*model.Pod{}, claims: map[string][]*model.Claim{}, slices: map[string]*model.Slice{}}
 	devices := rapid.IntRange(0, 2).Draw(t, "devices of a node")
-	lowest := rapid.Int32Range(0, 3).Draw(t, "lowest") // so that the least important are few
+	lowest := rapid.Int32Range(0, 3).Draw(t, "lowest") // so that few pods have the lowest priority
 	guard := rapid.IntRange(0, 10).Draw(t, "tenths under the budget")
 	for i := range rapid.IntRange(17, 40).Draw(t, "nodes") {
 		name := fmt.Sprintf("n%02d", i)
@@ -92,7 +92,7 @@ func (h *hall) pod(name string, priority int32, cpus int64, guarded bool) *model
 	return &model.Pod{Key: unitKey(false, name).Key, UID: types.UID("uid-" + name), Priority: priority, Shape: shape}
 }
 
-// preempt makes room with only some of the nodes there.
+// preempt searches for victims on some of the nodes only.
 func (h *hall) preempt(t *rapid.T, nodes []*model.Node) *preempt.Result {
 	s := model.NewState()
 	s.Classes.Put(&model.Class{Name: "gpu"})
@@ -124,8 +124,9 @@ func (h *hall) preempt(t *rapid.T, nodes []*model.Node) *preempt.Result {
 	return placer.Preempt(unit, reasons, preempt.Input{})
 }
 
-// harm is what compares victims: those against a budget, then the highest priority, then how many,
-// then the sum of their priorities, then when the first of the most important began.
+// harm is what compares sets of victims: first the number of violated budgets, then the highest
+// priority, the number, the sum of the priorities, and the start time of the victim of highest
+// priority.
 type harm struct {
 	violations int
 	highest    int32
@@ -162,8 +163,8 @@ func harmOfPreemption(made *preempt.Result) harm {
 	return harmOf(pods)
 }
 
-// least is, of all sets of pods whose leaving makes room on a node, one that spares the budget if
-// any does, and then has the lowest highest priority.
+// least returns, of all sets of pods whose eviction makes the pod fit on a node, one that violates
+// no budget if there is one, and then has the lowest highest priority.
 func (h *hall) least(node string) (least harm, ok bool) {
 	pods := h.on[node]
 	for bits := range 1 << len(pods) {
@@ -191,9 +192,8 @@ func (h *hall) least(node string) (least harm, ok bool) {
 	return least, ok
 }
 
-// Who leaves is who matters least of all nodes, wherever that is: no node alone gives anything
-// better, and if budgets can be spared, no set of pods anywhere has a lower highest priority
-// without touching one.
+// The victims are the best of all nodes: no node alone has better ones, and if no budget must be
+// violated, no set of pods on any node has a lower highest priority without violating one.
 func TestPreemptionChoosesAmongAllNodes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := drawHall(t)

@@ -19,8 +19,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched/preempt"
 )
 
-// The reference removes every set of units of lower priority from a State that is made anew, and
-// places the unit there.
+// The reference removes every set of units of lower priority from a new State, and places the unit
+// in it.
 
 type crowd struct {
 	nodes   []*model.Node
@@ -28,7 +28,7 @@ type crowd struct {
 	groups  []*model.Group
 	claims  []*model.Claim
 	pods    []*model.Pod
-	units   map[string]int32 // who leaves as a whole, by name, and the priority
+	units   map[string]int32 // priority by name of each unit that is evicted as a whole
 	of      map[types.UID]string
 	waiting model.UnitKey
 
@@ -72,8 +72,8 @@ func (w *crowd) drawDevices(t *rapid.T, pool string, scope model.Scope, node str
 	w.slices = append(w.slices, s)
 }
 
-// drawUnit adds what runs, as far as there is room: a pod, two that share a claim, or a group that
-// leaves as a whole.
+// drawUnit adds running pods, as far as there are resources: a pod, two that share a claim, or a
+// group that is evicted as a whole.
 func (w *crowd) drawUnit(t *rapid.T, name string) {
 	priority := rapid.Int32Range(0, 3).Draw(t, "priority")
 	device := rapid.Bool().Draw(t, "device")
@@ -117,7 +117,7 @@ func (w *crowd) drawUnit(t *rapid.T, name string) {
 	}
 }
 
-// run puts a pod on a node with room, nil if there is none.
+// run puts a pod on a node with enough resources, and returns nil if there is none.
 func (w *crowd) run(t *rapid.T, name, group string, priority int32) *model.Pod {
 	cpus := rapid.Int64Range(1, 2).Draw(t, "cpus")
 	for _, node := range w.nodes {
@@ -197,7 +197,7 @@ func nodeSelector(node string) *corev1.NodeSelector {
 	}
 }
 
-// drawWaiting adds who wants to be placed: a pod, or a gang of two that may share a claim.
+// drawWaiting adds the preemptor: a pod, or a gang of two that may share a claim.
 func (w *crowd) drawWaiting(t *rapid.T) {
 	priority, members, group := rapid.Int32Range(1, 4).Draw(t, "waiting priority"), 1, ""
 	w.waiting = unitKey(false, "w-0")
@@ -225,7 +225,7 @@ func (w *crowd) drawWaiting(t *rapid.T) {
 	}
 }
 
-// without is a State in which some units are gone, with the claims that nobody is left to use.
+// without returns a State without some units, and without the claims that are then unused.
 func (w *crowd) without(gone map[string]bool) *model.State {
 	s := model.NewState()
 	s.Classes.Put(&model.Class{Name: "gpu"})
@@ -256,7 +256,7 @@ func (w *crowd) without(gone map[string]bool) *model.State {
 	return s
 }
 
-// emptied says whether a group has lost all its pods, and had any.
+// emptied reports whether a group had pods and has lost all of them.
 func (w *crowd) emptied(group string, gone map[string]bool) bool {
 	had := false
 	for _, pod := range w.pods {
@@ -287,8 +287,9 @@ func subsets(names []string, f func(map[string]bool)) {
 	}
 }
 
-// Room is made if and only if that can be done at the cost of less important units alone; then none
-// of those who leave could stay, and the most important of them could not be a less important one.
+// Preemption succeeds if and only if evicting units of lower priority suffices. Then none of the
+// victims could be reprieved, and the victim of highest priority could not be replaced by one of
+// lower priority.
 func TestPreemptionAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawCrowd(t)

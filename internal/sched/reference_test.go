@@ -99,7 +99,7 @@ func (w *gangWorld) drawSlice(t *rapid.T, pool string, scope model.Scope, nodes 
 	w.slices = append(w.slices, s)
 }
 
-// addClaim makes a claim for one device with a letter.
+// addClaim creates a claim for one device with a letter.
 func (w *gangWorld) addClaim(t *rapid.T, name string) {
 	letter := rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "letter")
 	w.claims = append(w.claims, &model.Claim{Key: unitKey(false, name).Key, Requests: []model.Request{
@@ -136,7 +136,7 @@ func (w *gangWorld) drawPod(t *rapid.T, name string) {
 	w.pods = append(w.pods, converted)
 }
 
-// state puts everything into a State, in one of many orders.
+// state adds everything to a State, in one of many orders.
 func (w *gangWorld) state(order []int) *model.State {
 	s := model.NewState()
 	var puts []func()
@@ -163,7 +163,7 @@ func (w *gangWorld) state(order []int) *model.State {
 	return s
 }
 
-// trial is the reference's state: what is placed where, and which claim has which device.
+// trial is the reference's state: which pod is on which node, and which claim has which device.
 type trial struct {
 	*gangWorld
 	free   map[string]int64
@@ -172,7 +172,8 @@ type trial struct {
 	placed int
 }
 
-// most is how many members from this one on can be placed at best, beside those that are.
+// most returns the maximum number of members from this one on that can be placed, in addition to
+// those that are.
 func (r *trial) most(at int) int {
 	if at == len(r.pods) {
 		return r.placed
@@ -223,8 +224,8 @@ func (r *trial) suits(key model.Key, device gangDevice) bool {
 	return letter == "" || slices.Contains([]byte(device.letters), letter[0])
 }
 
-// A gang is placed if and only if that can be done, with as many members as can be; then soundly,
-// whatever the order in which the State came to be.
+// A gang is placed if and only if it can be, with as many members as possible, and the plan is
+// valid, whatever the order in which objects were added to the State.
 func TestGangsAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawGang(t)
@@ -270,7 +271,7 @@ func dumpPlan(p *plan.Plan) string {
 	return text
 }
 
-// check lays the plan over the State and looks at what is then.
+// check applies the plan to the State and checks the invariants.
 func (w *gangWorld) check(t *rapid.T, state *model.State, plan *plan.Plan) {
 	plan.Assume(state)
 	if err := state.Audit(); err != nil {

@@ -27,12 +27,13 @@ func rackedState(domains, nodesEach int) *model.State {
 	return state
 }
 
-// putTree puts a job of replicas, each in one domain: a leader, and workers with a device each.
+// putTree adds a job of replicas, each in one domain: a leader, and workers with a device each.
 func putTree(b testing.TB, state *model.State, name string, replicas, workers int, label string) {
 	putTreeWith(b, state, name, replicas, workers, label, "")
 }
 
-// putTreeWith puts such a job. If class is set, the pods of each replica share a device of that class.
+// putTreeWith adds such a job. If class is set, the pods of each replica share a device of that
+// class.
 func putTreeWith(
 	b testing.TB, state *model.State, name string, replicas, workers int, label, class string,
 ) {
@@ -92,7 +93,7 @@ func BenchmarkTree(b *testing.B) {
 	}
 }
 
-// The same with one domain too few: the refusal.
+// The same with one domain too few, so that it cannot be placed.
 func BenchmarkTreeRefusal(b *testing.B) {
 	state := rackedState(63, 36)
 	putTree(b, state, "job", 64, 143, "domain")
@@ -152,7 +153,7 @@ func BenchmarkTreeWithDomainDevicesRefusal(b *testing.B) {
 	}
 }
 
-// The same, bound to the devices of the domains alone, without a label.
+// The same, restricted only by the devices of the domains, without a label.
 func BenchmarkTreeByDomainDevices(b *testing.B) {
 	state := rackedState(64, 36)
 	putDomainDevices(state, 64)
@@ -181,7 +182,7 @@ func BenchmarkSmallTrees(b *testing.B) {
 	}
 }
 
-// 1,000 gangs of five on 5,000 nodes, with a device each: what small trees are measured by.
+// 1,000 gangs of five on 5,000 nodes, with a device each, to compare small trees with.
 func BenchmarkGangsOfFive(b *testing.B) {
 	for range b.N {
 		b.StopTimer()

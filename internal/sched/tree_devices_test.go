@@ -14,11 +14,11 @@ import (
 	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
-// treeDevice is a shared device, such as an NVLink partition. A level of a tree whose claim gets it
-// is bound to the nodes with the label, in place of a topology constraint.
+// treeDevice is a shared device, such as an NVLink partition. A level of a tree whose claim is
+// allocated it is restricted to the nodes with the label, in place of a topology constraint.
 type treeDevice struct{ label, value string }
 
-// drawDevices draws shared devices, and which levels have claims of one.
+// drawDevices generates shared devices, and which levels have claims for one.
 func (w *treeWorld) drawDevices(r *rand.Rand) {
 	for range 1 + r.IntN(4) {
 		node := w.nodes[r.IntN(len(w.nodes))]
@@ -152,9 +152,9 @@ func (w *treeWorld) soundDevices(made *plan.Plan) string {
 	return ""
 }
 
-// TestTreesWithDevicesAgainstReference: a level of a tree may be bound to a shared device in place of
-// a label, or in addition. The tree is placed if and only if there is a way, jointly with the
-// devices of all levels.
+// TestTreesWithDevicesAgainstReference restricts levels of trees by a shared device in place of a
+// label, or in addition, and checks that a tree is placed if and only if there is a way, jointly
+// with the devices of all levels.
 func TestTreesWithDevicesAgainstReference(t *testing.T) {
 	worlds := uint64(10_000)
 	if testing.Short() {

@@ -202,8 +202,8 @@ func (w *treeWorld) free() []int64 {
 	return free
 }
 
-// check returns the nodes of the pods below, whether enough of them have one, and whether everything
-// that has pods on nodes is whole and in one domain.
+// check returns the nodes of the pods below, whether enough of them have one, and whether every
+// group with pods on nodes is complete and in one domain.
 func (w *treeWorld) check(n *treeNode) (on []int, placed, ok bool) {
 	enough, ok := 0, true
 	for _, p := range n.pods {
@@ -249,7 +249,8 @@ func (w *treeWorld) sound(made *plan.Plan) string {
 	return w.soundDevices(made)
 }
 
-// TestTreesAgainstReference: a tree is placed if and only if there is a way, and then whole.
+// TestTreesAgainstReference checks that a tree is placed if and only if there is a way, and then
+// with all its required pods.
 func TestTreesAgainstReference(t *testing.T) {
 	worlds := uint64(10_000)
 	if testing.Short() {
@@ -295,8 +296,9 @@ func compareTrees(t *testing.T, worlds uint64, draw func(seed uint64) *treeWorld
 	}
 }
 
-// TestTreesPreemptAgainstReference: a tree preempts if and only if it has places without all pods of
-// lower priority, and then it has, whole, without the victims, each of which is needed.
+// TestTreesPreemptAgainstReference checks that a tree preempts if and only if it could be placed
+// without all pods of lower priority, and that it is then placed without the victims, each of which
+// is necessary.
 func TestTreesPreemptAgainstReference(t *testing.T) {
 	worlds := uint64(2000)
 	if testing.Short() {

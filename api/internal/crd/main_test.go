@@ -32,7 +32,7 @@ func TestManifestFollowsTypes(t *testing.T) {
 	}
 }
 
-// TestEveryPropertyIsDescribed looks at our own types: whoever adds a field says what it is.
+// TestEveryPropertyIsDescribed checks that each field of allot's own types has a description.
 func TestEveryPropertyIsDescribed(t *testing.T) {
 	text, err := os.ReadFile(home + "/crd.yaml")
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// world is a Reader of what a test puts into it.
+// world is a Reader of the objects of a test.
 type world struct {
 	namespaces map[string]corev1.NamespacePhase
 	classes    []schedulingv1.PriorityClass
@@ -192,7 +192,7 @@ func TestNamespaceAllows(t *testing.T) {
 	}
 }
 
-// lateAccounts is a Reader that finds ServiceAccounts only after some looks.
+// lateAccounts is a Reader that finds ServiceAccounts only after some attempts.
 type lateAccounts struct {
 	world
 

@@ -35,7 +35,8 @@ func adminSpec() resource.ResourceClaimSpec {
 	}
 }
 
-// TestAdminAccessByNamespaceLabel is F53: the label's value is "true" and nothing else.
+// TestAdminAccessByNamespaceLabel checks that only the label value "true" permits admin access
+// (F53).
 func TestAdminAccessByNamespaceLabel(t *testing.T) {
 	claim, template := &resource.ResourceClaim{
 		Spec: adminSpec(),

@@ -14,7 +14,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// P22: bound pods get the zone and the region of their node, by a Binding or at their creation.
+// Bound pods get the zone and the region of their node, when they are bound or created (P22).
 func TestTopologyLabels(t *testing.T) {
 	const zone, region = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 	chain := New(world{

@@ -22,8 +22,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the results into testdata")
 
-// TestGolden decodes testdata/*.yaml as a client's request, and compares the
-// object with what is in testdata/*.golden.
+// TestGolden decodes testdata/*.yaml as a client's request, and compares the object with
+// testdata/*.golden.
 func TestGolden(t *testing.T) {
 	scheme := api.NewScheme()
 	noon := func() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
@@ -63,7 +63,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// hasDefaults reports whether an object without any field gets some.
+// hasDefaults reports whether the defaults change an object without any fields.
 func hasDefaults(t *testing.T, scheme *runtime.Scheme, kind schema.GroupVersionKind) bool {
 	t.Helper()
 	empty, err := scheme.New(kind)
@@ -95,8 +95,8 @@ func compare(t *testing.T, file string, obj any) {
 	}
 }
 
-// TestDefaultsNeedTheKinds: a function for a type that a scheme does not have would never be
-// called.
+// TestDefaultsNeedTheKinds checks that a scheme has the type of each function, because others would
+// never be called.
 func TestDefaultsNeedTheKinds(t *testing.T) {
 	err := registry.AddDefaults(runtime.NewScheme(), time.Now)
 	if !runtime.IsNotRegisteredError(errors.Unwrap(err)) {

@@ -75,7 +75,7 @@ func transitions(t *testing.T, off features.Set, with, without runtime.Object) s
 		{off, "without", without, true},
 		{off, "without", with, false},
 		{off, "before", without, true},
-		{off, "before", with, false}, // it has given them up
+		{off, "before", with, false}, // with removes the fields
 		{on, "before", with, true},
 		{on, "meanwhile", with, true},
 		{off, "meanwhile", with, true},
@@ -95,8 +95,8 @@ func transitions(t *testing.T, off features.Set, with, without runtime.Object) s
 	return taken
 }
 
-// TestEveryGateIsSwitched: each gate has a file of transitions, unless it is about kinds or
-// permissions only, or switches nothing.
+// TestEveryGateIsSwitched checks that each gate has a file of transitions, unless it is about kinds
+// or permissions only, or switches nothing.
 func TestEveryGateIsSwitched(t *testing.T) {
 	elsewhere := []string{
 		"AllAlpha", "AllBeta",
@@ -137,10 +137,10 @@ func write(t *testing.T, on features.Set, obj, old runtime.Object) string {
 	return strings.TrimPrefix(text, unchanged) + strings.Join(out, "\n") + "\n"
 }
 
-// unchanged is the answer where nothing is dropped.
+// unchanged is the output if nothing is dropped.
 const unchanged = "as it is\n"
 
-// difference returns what drop takes from an object.
+// difference returns what drop removes from an object.
 func difference(t *testing.T, obj, old runtime.Object, drop func(obj, old runtime.Object)) string {
 	t.Helper()
 	before, untouched := flat(t, obj), flat(t, old)
@@ -166,7 +166,7 @@ func difference(t *testing.T, obj, old runtime.Object, drop func(obj, old runtim
 	return strings.Join(out, "\n") + "\n"
 }
 
-// flat are the paths of all values of an object.
+// flat returns the paths of all values of an object.
 func flat(t *testing.T, obj runtime.Object) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// watching serves a watch that is handed over, as handlers of k8s.io/apiserver do. The returned
-// channel is closed when the handler has returned.
+// watching serves a watch over a Receiver, as handlers of k8s.io/apiserver do. The returned channel
+// is closed when the handler has returned.
 func watching(source watch.Interface) (http.RoundTripper, <-chan struct{}) {
 	ended := make(chan struct{})
 	t := &Transport{}
@@ -39,7 +39,7 @@ func watching(source watch.Interface) (http.RoundTripper, <-chan struct{}) {
 	return t, ended
 }
 
-// response is the watch of a response that has no events.
+// response returns the watch of a response without events.
 type response struct {
 	*http.Response
 	events chan watch.Event
@@ -48,7 +48,7 @@ type response struct {
 func (r response) Stop()                          { r.Body.Close() }
 func (r response) ResultChan() <-chan watch.Event { return r.events }
 
-// begin requests a watch.
+// begin starts a watch.
 func begin(t *testing.T, transport http.RoundTripper) watch.Interface {
 	t.Helper()
 	ctx, receiver := WithReceiver(t.Context())
@@ -111,8 +111,8 @@ func TestEventsAreObjects(t *testing.T) {
 	})
 }
 
-// Whoever ends, all end: the client, the handler (its context), and the source. The bubble fails if
-// a goroutine is left.
+// The end of the client, of the handler (its context) or of the source ends the other two. The
+// bubble fails if a goroutine remains.
 func TestEndOfAWatch(t *testing.T) {
 	for name, end := range map[string]func(w watch.Interface, source *watch.FakeWatcher){
 		"client": func(w watch.Interface, _ *watch.FakeWatcher) { w.Stop() },
@@ -135,7 +135,7 @@ func TestEndOfAWatch(t *testing.T) {
 				if !source.IsStopped() {
 					t.Error("the source goes on")
 				}
-				for range w.ResultChan() { // what had been received before
+				for range w.ResultChan() { // received before the end
 				}
 				w.Stop()
 			})
@@ -143,7 +143,7 @@ func TestEndOfAWatch(t *testing.T) {
 	}
 }
 
-// A request that failed does not leave a watch, whether the handler has handed it over or not.
+// A failed request leaves no watch, whether or not the handler passed it on.
 func TestAbandon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, receiver := WithReceiver(t.Context())
@@ -177,7 +177,7 @@ func TestRepeatedRequest(t *testing.T) {
 	})
 }
 
-// Without a Receiver, or on a connection, the events are in the response.
+// Without a Receiver, or over a connection, the events are in the response.
 func TestWithoutReceiver(t *testing.T) {
 	source := watch.NewFake()
 	if got := HandOver(context.Background(), source); got != watch.Interface(source) {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// A node requests a kubelet's certificate with its own name only.
+// A node may request a kubelet's certificate with its own name only.
 func TestCertificatesOfNodes(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -108,8 +108,8 @@ func nodeUser(name string) user.Info {
 	return &user.DefaultInfo{Name: name, Groups: []string{user.NodesGroup}}
 }
 
-// TestAuthorize reads testdata/requests: yes or no, who, verb, group/resource[/subresource]
-// [namespace/]name [selector].
+// TestAuthorize reads testdata/requests. A line has: yes or no, the user, the verb,
+// group/resource[/subresource] [namespace/]name [selector].
 func TestAuthorize(t *testing.T) {
 	file, err := os.Open("testdata/requests")
 	if err != nil {
@@ -215,7 +215,7 @@ func TestRestrict(t *testing.T) {
 		op       admission.Operation
 		obj, old runtime.Object
 		name     string
-		want     string // part of the refusal; "" if it passes
+		want     string // part of the refusal; "" if the request is allowed
 	}{
 		{
 			"its own Node",

@@ -78,7 +78,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// Objects are refused for the reasons of the server.
+// Objects are rejected for the same reasons as by the server.
 func TestCreateRefuses(t *testing.T) {
 	server := newServer(t)
 	world := newWorld(t, "", decode(t, server, aNamespace))
@@ -102,7 +102,7 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
-// The fields of a manifest replace those of an object, if they may change.
+// The fields of a manifest replace those of an object, if they are mutable.
 func TestMerge(t *testing.T) {
 	server := newServer(t)
 	job := decode(t, server, aJob)

@@ -29,7 +29,7 @@ var rewrite = flag.Bool("rewrite", false, "write the results into testdata")
 
 func noon() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
 
-// TestGolden prints each list in testdata as kubectl does, narrow and wide.
+// TestGolden prints each list in testdata as kubectl does, with and without -o wide.
 func TestGolden(t *testing.T) {
 	scheme := api.NewScheme()
 	decoder, printed := serializer.NewCodecFactory(scheme).UniversalDeserializer(), map[schema.GroupKind]bool{}
@@ -157,7 +157,8 @@ func TestListMetaIsKept(t *testing.T) {
 	}
 }
 
-// TestOtherKindsShowNameAndAge: what is not of the printer's kind is printed all the same.
+// TestOtherKindsShowNameAndAge checks that an object of a kind without a printer is printed with
+// its name and age.
 func TestOtherKindsShowNameAndAge(t *testing.T) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "x"}}
 	for _, printer := range []printers.Printer{printers.NameAndAge(), printers.Pod()} {

@@ -23,8 +23,8 @@ func TestIsTooLarge(t *testing.T) {
 	}
 }
 
-// TestTooLarge finds them wherever quantities are: in maps, behind pointers, in lists and in
-// embedded parts.
+// TestTooLarge checks that quantities are found in maps, behind pointers, in lists and in embedded
+// structs.
 func TestTooLarge(t *testing.T) {
 	large := resource.MustParse("1e2000000000")
 	list := corev1.ResourceList{"cpu": large, "memory": resource.MustParse("1Gi")}
@@ -48,7 +48,7 @@ func TestTooLarge(t *testing.T) {
 		"items[1].spec.devices[0].capacity[memory].value")
 }
 
-// TestTypesThatContainThemselves finds quantities below a type that is met again while it is read.
+// TestTypesThatContainThemselves checks that quantities in recursive types are found.
 func TestTypesThatContainThemselves(t *testing.T) {
 	type node struct {
 		Left  *node              `json:"left"`

@@ -1,7 +1,7 @@
 package rbac
 
-// These are for the tests of the roles, which read the descriptors of the kinds and so are in a
-// package of their own.
+// Exported for the tests of the roles, which read the descriptors of the kinds and so are in their
+// own package.
 var (
 	AggregatedSystemRules = aggregatedSystemRules
 	Attributes            = attributes

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// naive keeps the objects, and reads them all for each question.
+// naive keeps the objects, and reads all of them for each question.
 type naive struct {
 	roles    map[string][]rbacv1.PolicyRule
 	bindings map[string]rbacv1.RoleBinding
@@ -50,8 +50,8 @@ func (n naive) allows(who user.Info, a authorizer.AttributesRecord) bool {
 	return false
 }
 
-// TestPolicyEqualsReadingEverything changes roles and bindings at random, and compares with the
-// naive reference.
+// TestPolicyEqualsReadingEverything changes roles and bindings at random, and compares the answers
+// with those of the naive reference.
 func TestPolicyEqualsReadingEverything(t *testing.T) {
 	names := rapid.SampledFrom([]string{"a", "b", "c"})
 	namespaces := rapid.SampledFrom([]string{"", "blue", "red"})

@@ -14,8 +14,8 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/registry"
 )
 
-// TestSystemRolesAreBound: each binding is to a role that there is, names are unique, and every
-// part has its role.
+// TestSystemRolesAreBound checks that each binding is to an existing role, names are unique, and
+// every part has its role.
 func TestSystemRolesAreBound(t *testing.T) {
 	roles := map[string]bool{}
 	for _, r := range rbac.SystemRoles(registry.Resources()) {
@@ -41,7 +41,7 @@ func TestSystemRolesAreBound(t *testing.T) {
 	}
 }
 
-// TestWhoMayDoWhat holds the rights that must not be had by accident.
+// TestWhoMayDoWhat checks permissions that must not be granted accidentally.
 func TestWhoMayDoWhat(t *testing.T) {
 	p := rbac.NewPolicy()
 	roles := rbac.SystemRoles(registry.Resources())
@@ -95,7 +95,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 	}
 }
 
-// TestNodesMay: what every node may do, and a machine that joins.
+// TestNodesMay checks the permissions of every node, and of a machine that joins.
 func TestNodesMay(t *testing.T) {
 	p := rbac.NewPolicy()
 	for _, r := range rbac.SystemRoles(registry.Resources()) {
@@ -132,8 +132,8 @@ func TestNodesMay(t *testing.T) {
 	}
 }
 
-// BenchmarkAuthorize asks for the most frequent writes of allot's own parts, with 2,000 other
-// bindings around.
+// BenchmarkAuthorize authorizes the most frequent writes of allot's own parts, with 2,000 other
+// bindings.
 func BenchmarkAuthorize(b *testing.B) {
 	p := rbac.NewPolicy()
 	for _, r := range rbac.SystemRoles(registry.Resources()) {

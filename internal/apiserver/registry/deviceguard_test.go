@@ -20,7 +20,7 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// claimStore is what etcd has, and what was ever written into it.
+// claimStore is the content of etcd, and everything that was ever written to it.
 type claimStore struct {
 	claims map[claimKey]*resource.ResourceClaim
 	log    []*resource.ResourceClaim
@@ -64,7 +64,7 @@ func (s *claimStore) put(c *resource.ResourceClaim) *resource.ResourceClaim {
 	return c
 }
 
-// rivals are two of the claims that may not both have what they have.
+// rivals are two claims whose allocations conflict.
 func rivals(claims []*resource.ResourceClaim) string {
 	for _, a := range claims {
 		for _, b := range claims {
@@ -78,29 +78,29 @@ func rivals(claims []*resource.ResourceClaim) string {
 	return ""
 }
 
-// apiServer is a guard, with a view that lags behind the store.
+// apiServer is a guard with a view that lags behind the store.
 type apiServer struct {
 	guard *deviceGuard
-	shown int        // so much of the log
-	late  []claimKey // what it has to look at
-	blind bool       // it has looked anew, and does not know who was first
+	shown int        // number of log entries that the view shows
+	late  []claimKey // claims that it must check
+	blind bool       // it has listed the claims again, and does not know which was first
 }
 
-// underWay is a write that has passed a guard.
+// underWay is a write that the guard has admitted.
 type underWay struct {
 	server *apiServer
 	write  *deviceWrite
 	claim  *resource.ResourceClaim
 	stored *resource.ResourceClaim
-	over   func() // nobody waits for it any more, and it may still be stored until this is called
+	over   func() // nobody waits for it, and it may still be stored until this is called
 }
 
-// guards is some API servers on one store.
+// guards is a number of API servers on one store.
 type guards struct {
 	store   *claimStore
 	servers []*apiServer
 	open    []*underWay
-	settled map[claimKey]bool // whose client was told that it has its devices
+	settled map[claimKey]bool // claims whose client got a success response
 	names   []string
 }
 
@@ -160,7 +160,7 @@ func (g *guards) begin(t *rapid.T) {
 	}
 }
 
-// wanted says whether somebody else has a device of the claim, or may get it.
+// wanted reports whether another claim has, or may get, a device of the claim.
 func (g *guards) wanted(claim *resource.ResourceClaim) bool {
 	others := []*resource.ResourceClaim{}
 	for _, c := range g.store.claims {
@@ -184,7 +184,7 @@ func (g *guards) pick(t *rapid.T) (int, *underWay) {
 	return i, g.open[i]
 }
 
-// write stores what passed the guard, if the claim is still as it was.
+// write stores an admitted write, if the claim has not changed since.
 func (g *guards) write(t *rapid.T) {
 	_, w := g.pick(t)
 	if now := g.store.claims[keyOf(w.claim)]; w.stored == nil && now.ResourceVersion == w.claim.ResourceVersion {
@@ -193,19 +193,19 @@ func (g *guards) write(t *rapid.T) {
 	}
 }
 
-// lose ends a write for its client, who does not hear of its end.
+// lose ends a write without a response to its client.
 func (g *guards) lose(t *rapid.T) {
 	_, w := g.pick(t)
 	if w.over == nil {
 		w.server.guard.whenCertain = func(f func()) { w.over = f }
 		w.write.abandon()
 		if w.over == nil {
-			w.over = func() {} // it gains nothing
+			w.over = func() {} // without effect
 		}
 	}
 }
 
-// end ends a write, and answers.
+// end ends a write, with a response.
 func (g *guards) end(t *rapid.T) {
 	i, w := g.pick(t)
 	switch {
@@ -256,7 +256,7 @@ func (g *guards) showNext(s *apiServer) {
 	}
 }
 
-// takeLate has a server take back what some server stored too late.
+// takeLate makes a server deallocate a claim that some server stored too late.
 func (g *guards) takeLate(t *rapid.T) {
 	s := rapid.SampledFrom(g.servers).Draw(t, "server")
 	if len(s.late) == 0 {
@@ -283,8 +283,8 @@ func (g *guards) takeNext(t *rapid.T, s *apiServer) {
 	g.store.put(now)
 }
 
-// rest ends all writes without an answer, as if their servers were killed; the servers that are
-// left see everything.
+// rest ends all writes without a response, as if their servers were killed; the remaining servers
+// see everything.
 func (g *guards) rest(t *rapid.T) {
 	for quiet := false; !quiet; {
 		quiet = true
@@ -305,10 +305,10 @@ func (g *guards) rest(t *rapid.T) {
 	}
 }
 
-// Writes of claims that overlap in any way, of which some get lost and some have no answer. No
-// device is stored for two claims, as long as there is one server; with two, never are both clients
-// told that they have it, and soon only one has it, whoever is killed. And nobody is refused for
-// the sake of a claim that neither has the device nor may get it.
+// Conflicting writes of claims, some of which are lost or get no response. With one server, no
+// device is ever stored for two claims. With two servers, never do both clients get a success
+// response, and after a short time only one claim has the device, whichever server is killed. A
+// claim is rejected only because of a claim that has the device or may get it.
 func TestDeviceGuard(t *testing.T) {
 	for servers := 1; servers <= 2; servers++ {
 		t.Run(fmt.Sprint(servers), func(t *testing.T) {

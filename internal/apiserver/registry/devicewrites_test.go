@@ -14,8 +14,8 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
-// lawful is a naive model of who may have what: whether a claim may be given an allocation beside
-// those of the others.
+// lawful is a naive model of exclusive allocation: it reports whether a claim may get an allocation
+// in addition to those of the others.
 func lawful(claim *resource.ResourceClaim, others []*resource.ResourceClaim) bool {
 	allocation := claim.Status.Allocation
 	if ptr.Deref(allocation.ReservedForAnyPod, false) && claim.Spec.ReservedFor == nil {
@@ -82,8 +82,8 @@ func drawAllocation(t *rapid.T) *resource.AllocationResult {
 	return allocation
 }
 
-// A status is stored exactly if it says nothing of itself that its spec does not ask for, and takes
-// nothing that another claim has (P10).
+// A status is stored if and only if it has nothing that its spec does not request, and no device of
+// another claim (P10).
 func TestAllocationsAreLawful(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		store := newClaimStore()
@@ -151,7 +151,7 @@ func TestAllocationsAreLawful(t *testing.T) {
 	})
 }
 
-// A refusal does not tell what is in other namespaces (P10).
+// An error does not disclose objects of other namespaces (P10).
 func TestRefusalNamesNoClaimOfAnotherNamespace(t *testing.T) {
 	g := gain{id: deviceID{driver: "d", pool: "p", device: "x"}}
 	for namespace, want := range map[string]string{

@@ -14,7 +14,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// createdPod is the pod that is stored for a manifest.
+// createdPod returns the pod that is stored for a manifest.
 func createdPod(t *testing.T, manifest string) *core.Pod {
 	t.Helper()
 	pod := &core.Pod{}
@@ -38,8 +38,8 @@ spec:
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The huge pages follow the containers, the request for memory too, and the limit of cpu is
-	// there because each container has one.
+	// The request for huge pages is the sum of the containers', as is that for memory. There is a
+	// limit of cpu because each container has one.
 	want := `limits:
   cpu: "3"
   hugepages-2Mi: 4Mi

@@ -146,8 +146,8 @@ func TestPodGracePeriod(t *testing.T) {
 	}
 }
 
-// The store looks at a pod as the cache has it, and again if there is a newer one: what was right
-// for the first must not count.
+// The store applies an update to the cached pod, and again if there is a newer one. The result for
+// the first must not be used for the second.
 func TestGracePeriodOfAPodThatWasJustPlaced(t *testing.T) {
 	for _, tt := range []struct {
 		asked *int64
@@ -248,8 +248,8 @@ func TestStampEffect(t *testing.T) {
 	}
 }
 
-// TestTaintsOfNodesAreStamped: those that evict tell when they were added, also when a client
-// leaves that out.
+// TestTaintsOfNodesAreStamped checks that taints with effect NoExecute get the time at which they
+// were added, if the client omits it.
 func TestTaintsOfNodesAreStamped(t *testing.T) {
 	at := func(second int64) *metav1.Time { return new(metav1.Unix(second, 0)) }
 	old := []corev1.Taint{

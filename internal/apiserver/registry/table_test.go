@@ -37,8 +37,8 @@ func TestTableIsComplete(t *testing.T) {
 	}
 }
 
-// TestKindsOfTheSchemeAreServed: a kind with a list type that is in api.NewScheme has a descriptor,
-// in each of its versions.
+// TestKindsOfTheSchemeAreServed checks that each kind with a list type in api.NewScheme has a
+// descriptor, in each of its versions.
 func TestKindsOfTheSchemeAreServed(t *testing.T) {
 	scheme := api.NewScheme()
 	served := map[schema.GroupVersionKind]bool{eventsv1.SchemeGroupVersion.WithKind("Event"): true} // by newerEvents

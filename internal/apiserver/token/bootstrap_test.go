@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// secretOnly has one secret.
+// secretOnly is a reader of one secret.
 type secretOnly struct {
 	secret *corev1.Secret
 	err    error

@@ -20,7 +20,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 )
 
-// objects are what exists, by kind and name.
+// objects are the existing objects, by kind and name.
 type objects map[string]metav1.Object
 
 func (o objects) ServiceAccount(_ context.Context, namespace, name string) (*corev1.ServiceAccount, bool, error) {
@@ -50,7 +50,7 @@ func key(t *testing.T) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
 }
 
-// fixture is an Authority with a clock that tests move.
+// fixture is an Authority with a fake clock.
 type fixture struct {
 	*Authority
 
@@ -125,8 +125,9 @@ func TestWhoATokenIs(t *testing.T) {
 	}
 }
 
-// TestATokenLivesAsLongAsWhatItNames: time, the account and the bound object end it, a namesake
-// does not bring it back.
+// TestATokenLivesAsLongAsWhatItNames checks that a token is no longer valid when it expires, or its
+// account or bound object is deleted, and that another object of the same name does not make it
+// valid again.
 func TestATokenLivesAsLongAsWhatItNames(t *testing.T) {
 	f := newFixture(t)
 	text := f.sign(t, nil)
@@ -178,7 +179,8 @@ func TestATokenLivesAsLongAsWhatItNames(t *testing.T) {
 	}
 }
 
-// TestForgedTokens: another key, another algorithm, changed words, another audience.
+// TestForgedTokens checks that tokens with another key, algorithm, content or audience are
+// rejected.
 func TestForgedTokens(t *testing.T) {
 	f, other := newFixture(t), newFixture(t)
 	if f.valid(t, other.sign(t, nil)) {

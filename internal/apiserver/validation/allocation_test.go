@@ -18,9 +18,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// TestAllocationsAreValid allocates claims that are valid, and puts every allocation to the
-// validation that it meets when it is written: what that refuses, the scheduler would try to write
-// again and again.
+// TestAllocationsAreValid allocates valid claims, and passes every allocation to the validation of
+// status updates. If it rejected one, the scheduler would retry the write forever.
 func TestAllocationsAreValid(t *testing.T) {
 	allocated := 0
 	rapid.Check(t, func(t *rapid.T) {

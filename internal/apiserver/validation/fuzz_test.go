@@ -24,7 +24,7 @@ import (
 
 const resourceGroup = "resource.k8s.io"
 
-// resourceManifests are the cases of the resource kinds, which are what fuzzing starts from.
+// resourceManifests returns the cases of the resource kinds, from which fuzzing starts.
 func resourceManifests(f *testing.F) []string {
 	f.Helper()
 	var all []string
@@ -61,8 +61,8 @@ func newServer(f *testing.F) server {
 	return server{scheme, serializer.NewCodecFactory(scheme)}
 }
 
-// receive gives the hub form of what a client sent, and false for what is no object of a resource
-// kind.
+// receive returns the hub form of an object that a client sent, and false if it is not of a
+// resource kind.
 func (s server) receive(data []byte) (runtime.Object, bool) {
 	obj, gvk, err := s.codecs.UniversalDeserializer().Decode(data, nil, nil)
 	if err != nil || gvk.Group != resourceGroup || strings.HasSuffix(gvk.Kind, "List") {
@@ -86,9 +86,8 @@ func (s server) kindOf(obj runtime.Object) string {
 	return gvks[0].Kind
 }
 
-// checkRequest creates an object, or updates it when there is a patch. None of it may panic, faults
-// name a field and are the same each time, and what was accepted is accepted once more as it is
-// stored.
+// checkRequest creates an object, or updates it if there is a patch. Neither may panic, errors name
+// a field and are deterministic, and an accepted object is accepted again as it is stored.
 func (s server) checkRequest(t *testing.T, manifest, patch []byte) {
 	obj, ok := s.receive(manifest)
 	if !ok {
@@ -132,7 +131,7 @@ func stored(obj runtime.Object) {
 	}
 }
 
-// checkAccepted sends an accepted object through every version, and as an update of itself.
+// checkAccepted converts an accepted object to every version, and sends it as an update of itself.
 func (s server) checkAccepted(t *testing.T, obj runtime.Object, rules ruleset) {
 	for _, version := range []string{"v1", "v1beta2", "v1beta1", "v1alpha3"} {
 		gv := schema.GroupVersion{Group: resourceGroup, Version: version}
@@ -163,7 +162,7 @@ func (s server) checkAccepted(t *testing.T, obj runtime.Object, rules ruleset) {
 	}
 }
 
-// FuzzManifest takes any bytes for a manifest and a patch of it.
+// FuzzManifest uses arbitrary bytes as a manifest and a patch of it.
 func FuzzManifest(f *testing.F) {
 	s := newServer(f)
 	for _, m := range resourceManifests(f) {
@@ -182,8 +181,8 @@ func FuzzManifest(f *testing.F) {
 	f.Fuzz(s.checkRequest)
 }
 
-// FuzzMutations changes the manifests by what the bytes say, three a change: which place, what to
-// do, with what. It gets further than bytes do that have to be JSON first.
+// FuzzMutations changes the manifests as the bytes determine, three for each change: the place, the
+// operation and the value. It reaches more code than arbitrary bytes, which must be JSON first.
 func FuzzMutations(f *testing.F) {
 	s, manifests := newServer(f), resourceManifests(f)
 	values := map[string][]any{}
@@ -234,7 +233,7 @@ func clone(v any) any {
 	return v
 }
 
-// collect gathers the values that each key has anywhere.
+// collect adds the values of each key, at any depth.
 func collect(v any, into map[string][]any) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestIndexes writes sets of indexes down and reads them again, and compares the common index of
-// two with a search.
+// TestIndexes formats and parses sets of indexes, and compares the common index of two sets with a
+// search.
 func TestIndexes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 40).Draw(t, "completions")

@@ -15,14 +15,14 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
-// ruleset is how the objects of a kind are validated.
+// ruleset is the validation of the objects of a kind.
 type ruleset struct {
 	create         func(obj runtime.Object) field.ErrorList
 	update, status func(now, old runtime.Object) field.ErrorList
 }
 
-// rulesets has those of the served kinds by their names, as their descriptors say, and the two that
-// are never stored.
+// rulesets returns the validation of each served kind, as its descriptor says, and of the two kinds
+// that are never stored.
 var rulesets = sync.OnceValue(func() map[string]ruleset {
 	out := map[string]ruleset{
 		"Binding": {create: onCreate(validation.ValidateBinding)},
@@ -38,8 +38,8 @@ var rulesets = sync.OnceValue(func() map[string]ruleset {
 	return out
 })
 
-// administrator returns the context of a request of somebody who may write every part of a status,
-// in the group and version of the object.
+// administrator returns the context of a request of a user who may write every part of a status, in
+// the group and version of the object.
 func administrator(obj runtime.Object) context.Context {
 	gvk := obj.GetObjectKind().GroupVersionKind()
 	ctx := request.WithRequestInfo(context.Background(),

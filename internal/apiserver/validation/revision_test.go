@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// A patch of a revision's owners writes its data with sorted fields; that is no change.
+// A patch of a revision's owners encodes its data with sorted fields, which is not a change.
 func TestRevisionDataIsComparedAsValues(t *testing.T) {
 	revision := func(data string) *appsv1.ControllerRevision {
 		return &appsv1.ControllerRevision{

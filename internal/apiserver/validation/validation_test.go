@@ -25,13 +25,11 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the faults found into testdata")
 
-// found begins the lines of a case that say what is wrong with it; there are none
-// in a case that is valid.
+// found is the prefix of lines with the expected errors of a case. A valid case has none.
 const found = "#> "
 
-// TestManifests runs the cases in testdata. A case is one manifest, which is
-// created; or a manifest and a merge patch of it, behind "--- # update" or
-// "--- # status", which is then the request.
+// TestManifests runs the cases in testdata. A case is one manifest, which is created; or a manifest
+// and a merge patch after "--- # update" or "--- # status", which is sent as the request.
 func TestManifests(t *testing.T) {
 	scheme := api.NewScheme()
 	if err := registry.AddDefaults(scheme, time.Now); err != nil {
@@ -95,7 +93,7 @@ func TestValidObjectsStayValid(t *testing.T) {
 	}
 }
 
-// TestEveryKindHasCases: each served kind has a valid case and one that is refused.
+// TestEveryKindHasCases checks that each served kind has a valid case and one that is rejected.
 func TestEveryKindHasCases(t *testing.T) {
 	for resource, rules := range registry.RulesByResource(api.NewScheme()) {
 		files, _ := filepath.Glob("testdata/" + strings.ToLower(rules.Kind.Kind) + "/*.yaml")
@@ -114,7 +112,7 @@ func TestEveryKindHasCases(t *testing.T) {
 	}
 }
 
-// TestEmptyObjectsAreRefused sends objects without any content, as a client might.
+// TestEmptyObjectsAreRefused creates objects without any content.
 func TestEmptyObjectsAreRefused(t *testing.T) {
 	scheme := api.NewScheme()
 	for _, kind := range registry.RulesByResource(scheme) {
@@ -148,7 +146,7 @@ func report(t *testing.T, errs field.ErrorList) string {
 	for i, err := range errs {
 		lines[i] = found + strings.ReplaceAll(err.Error(), "\n", "\\n") + "\n"
 	}
-	// Faults of labels come in the order of a map.
+	// Errors about labels are in random order, because labels are a map.
 	slices.Sort(lines)
 	for i := 1; i < len(lines); i++ {
 		if lines[i] == lines[i-1] {
@@ -179,7 +177,7 @@ func run(t *testing.T, scheme *runtime.Scheme, manifest string) field.ErrorList 
 	return update(versioned(t, decode(t, scheme, merge(t, base, patch))), versioned(t, obj))
 }
 
-// versioned makes an object one that has been stored.
+// versioned sets the metadata that a stored object has.
 func versioned(t *testing.T, obj runtime.Object) runtime.Object {
 	t.Helper()
 	accessor, err := meta.Accessor(obj)
@@ -207,7 +205,7 @@ func merge(t *testing.T, base, patch string) []byte {
 	return merged
 }
 
-// applyMergePatch is RFC 7396.
+// applyMergePatch implements RFC 7396.
 func applyMergePatch(original, patch []byte) ([]byte, error) {
 	var o, p any
 	if err := json.Unmarshal(original, &o); err != nil {

@@ -14,8 +14,8 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// TestClaimWarnings has what 1.37 accepts and what can never do what it says (P12), in both forms
-// of a request.
+// TestClaimWarnings checks the warnings about claims that 1.37 accepts although they can never be
+// satisfied (P12), in both forms of a request.
 func TestClaimWarnings(t *testing.T) {
 	exact := resourcev1.DeviceAllocationModeExactCount
 	tolerations := []resourcev1.DeviceToleration{
@@ -76,7 +76,7 @@ func TestPodWarnings(t *testing.T) {
 	}
 }
 
-// wantPaths compares warnings by where they point.
+// wantPaths compares the fields of warnings.
 func wantPaths(t *testing.T, got, want []string) {
 	t.Helper()
 	if !slices.EqualFunc(got, want, strings.HasPrefix) {

@@ -35,7 +35,7 @@ type world struct {
 	may     []string // the subresources that requesters may create
 	refuse  error
 	issued  []pki.Request
-	written []string // what was done, in order
+	written []string // log of writes
 	later   []time.Duration
 }
 
@@ -78,8 +78,8 @@ func (w *world) AddAfter(_ types.NamespacedName, d time.Duration) { w.later = ap
 
 const kubelet = certificatesv1.KubeAPIServerClientKubeletSignerName
 
-// node returns a pending request of a machine with a bootstrap token for the certificate of a
-// kubelet, with changes.
+// node returns a pending request of a machine with a bootstrap token for a kubelet certificate,
+// with changes.
 func node(t *testing.T, changes ...func(*x509.CertificateRequest, *certificatesv1.CertificateSigningRequest),
 ) *certificatesv1.CertificateSigningRequest {
 	t.Helper()
@@ -298,7 +298,7 @@ func TestOldRequestsAreDeleted(t *testing.T) {
 	}
 }
 
-// A certificate that has ended is not kept for the rest of the hour.
+// A request is deleted when its certificate expires, not an hour after its approval.
 func TestExpiredCertificate(t *testing.T) {
 	authority, err := pki.Open(t.TempDir(), func() time.Time { return epoch })
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// The back-off of a failed pod begins when the pod is deleted, not when a pass has seen it and has
-// no room for it.
+// The back-off of a failed pod begins when the pod is deleted, not when a pass has seen it but
+// cannot delete it yet.
 func TestPodsLeftForALaterPassAreNotInBackOff(t *testing.T) {
 	w := newWorld()
 	set := &apps.DaemonSet{}

@@ -17,8 +17,8 @@ import (
 	"github.com/allot-dev/allot/internal/controller/controllertest"
 )
 
-// model is a set with nodes and pods, to which plans are applied as the server does, while kubelets
-// do what they like.
+// model is a set with nodes and pods. Plans are applied as the server would, and kubelets change
+// pods at random.
 type model struct {
 	set      *apps.DaemonSet
 	nodes    []*corev1.Node
@@ -35,7 +35,7 @@ func (m *model) gathered() Gathered {
 
 func isUp(pod *core.Pod) bool { return len(pod.Status.Conditions) > 0 }
 
-// on are the pods of a node that are not being deleted.
+// on returns the pods of a node that are not being deleted.
 func (m *model) on(node string) []*core.Pod {
 	var pods []*core.Pod
 	for _, pod := range m.pods {
@@ -48,7 +48,7 @@ func (m *model) on(node string) []*core.Pod {
 
 func (m *model) isNew(pod *core.Pod) bool { return pod.Labels[hashLabel] == m.hash() }
 
-// suits is a naive judgement: the only taints of the model are these two.
+// suits is a naive check: the only taints of the model are these two.
 func suits(node *corev1.Node) (start, stay bool) {
 	start, stay = true, true
 	for _, taint := range node.Spec.Taints {
@@ -63,7 +63,7 @@ func (m *model) limits() (surge, unavailable int) {
 	return r.MaxSurge.IntValue(), r.MaxUnavailable.IntValue()
 }
 
-// check holds a plan against the promises of the package.
+// check checks a plan against the guarantees of the package.
 func (m *model) check(t *rapid.T, plan Plan) {
 	surge, maxUnavailable := m.limits()
 	creates := map[string]int{}
@@ -119,8 +119,8 @@ func (m *model) check(t *rapid.T, plan Plan) {
 	}
 }
 
-// prunes says that a node has several pods of one age, of which the one that stays need not be the
-// one that is available.
+// prunes reports whether a node has several pods of the same age, so that the one that remains need
+// not be the available one.
 func (m *model) prunes() bool {
 	surge, _ := m.limits()
 	for _, node := range m.nodes {
@@ -161,7 +161,7 @@ func (m *model) apply(plan Plan) {
 	m.set.Status = plan.Status
 }
 
-// live lets the scheduler and kubelets bind, start, break, end and remove pods, and changes nodes.
+// live makes the scheduler and kubelets bind, start, break, end and remove pods, and changes nodes.
 func (m *model) live(t *rapid.T) {
 	var left []*core.Pod
 	for _, pod := range m.pods {
@@ -215,8 +215,8 @@ func (m *model) edit(t *rapid.T) {
 	}
 }
 
-// Whatever users, nodes and kubelets do, each step keeps the promises; and when they leave the set
-// alone, each node has what it should have.
+// Whatever users, nodes and kubelets do, each step keeps the guarantees; and when they stop, each
+// node gets its pod.
 func TestEveryStepIsSafeAndTheLastIsTheSpec(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &model{set: &apps.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: "agent", UID: "me"}}}
@@ -238,7 +238,7 @@ func TestEveryStepIsSafeAndTheLastIsTheSpec(t *testing.T) {
 	})
 }
 
-// settle lets all go well until nothing changes.
+// settle makes all pods run until nothing changes.
 func (m *model) settle(t *rapid.T) {
 	for range 200 {
 		plan := Decide(m.gathered())

@@ -12,8 +12,8 @@ import (
 	apps "github.com/allot-dev/allot/api/apps/v1"
 )
 
-// rolling is a Deployment with its sets, to which plans are applied as the server and
-// the ReplicaSet controller would.
+// rolling is a Deployment with its sets. Plans are applied as the server and the ReplicaSet
+// controller would.
 type rolling struct {
 	d    *apps.Deployment
 	sets map[string]*apps.ReplicaSet
@@ -27,8 +27,8 @@ func (r *rolling) gathered() Gathered {
 	return g
 }
 
-// apply makes the writes of a plan. With late, the ReplicaSet controller has not written a status
-// since.
+// apply makes the writes of a plan. If late is set, the ReplicaSet controller does not write a
+// status afterwards.
 func (r *rolling) apply(plan Plan, late bool) {
 	if rs := plan.Create; rs != nil {
 		rs.UID = types.UID(rs.Name)
@@ -45,7 +45,7 @@ func (r *rolling) apply(plan Plan, late bool) {
 		return
 	}
 	for _, rs := range r.sets {
-		// Pods that are not available go first.
+		// Unavailable pods are deleted first.
 		setStatus(rs, sizeOf(rs), 0, min(rs.Status.AvailableReplicas, sizeOf(rs)), 0)
 	}
 }
@@ -58,10 +58,9 @@ func (r *rolling) totals() (asked, available int32) {
 	return asked, available
 }
 
-// TestRollingKeepsItsLimits changes size and template at random, lets random pods
-// become available or fail, and checks after each step that no more pods are asked for
-// and no more available ones given up than the strategy allows; and that it comes to an
-// end when pods work.
+// TestRollingKeepsItsLimits changes size and template at random, and makes random pods available or
+// fail. After each step it checks that the numbers of requested pods and of available pods are
+// within the limits of the strategy. If pods work, the rollout must complete.
 func TestRollingKeepsItsLimits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := func(name string) *intstr.IntOrString {
@@ -87,7 +86,7 @@ func TestRollingKeepsItsLimits(t *testing.T) {
 				n := size.Draw(t, "replicas")
 				resized = n != *r.d.Spec.Replicas
 				r.d.Spec.Replicas = &n
-			case 2: // nothing: the same is decided once more, as when a status comes late
+			case 2: // nothing: the decision is repeated, as for a late status
 			case 1:
 				r.d.Spec.Template = template(images.Draw(t, "image"))
 			default:
@@ -123,7 +122,7 @@ func (r *rolling) check(t *rapid.T, resized bool) {
 	}
 }
 
-// finish lets all pods work and checks that only the current template is left.
+// finish makes all pods available, and checks that only pods of the current template remain.
 func (r *rolling) finish(t *rapid.T) {
 	for range 100 {
 		for _, rs := range r.sets {

@@ -78,7 +78,7 @@ func newWorld() *world {
 	return w
 }
 
-// label returns the name of a set in lines, as web:v1.
+// label returns the name of a set in the output, such as web:v1.
 func label(rs *apps.ReplicaSet) string {
 	name, _, _ := strings.Cut(rs.Name, "-")
 	return name + ":" + imageOf(rs)
@@ -103,7 +103,7 @@ func changeText(before, after *apps.ReplicaSet) string {
 	return ": " + strings.Join(changes, ", ")
 }
 
-// statusText prints a status, and of the conditions those that differ from before.
+// statusText prints a status, and the conditions that have changed.
 func statusText(before, after *apps.Deployment) string {
 	s := after.Status
 	text := fmt.Sprintf(": replicas=%d updated=%d ready=%d available=%d unavailable=%d generation=%d",

@@ -12,8 +12,8 @@ import (
 	"github.com/allot-dev/allot/internal/claims/claimstest"
 )
 
-// TestF61EachMemberOfALargeGroupIsEvictedOnce taints the one device of 9,216 pods, and all of them
-// change once more before the cache shows that any was deleted.
+// TestF61EachMemberOfALargeGroupIsEvictedOnce taints the only device of 9,216 pods, and changes all
+// of them once more before the cache shows that any was deleted.
 func TestF61EachMemberOfALargeGroupIsEvictedOnce(t *testing.T) {
 	const members = 9216
 	var text strings.Builder

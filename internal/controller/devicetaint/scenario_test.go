@@ -73,7 +73,7 @@ func (w *world) remove(t *testing.T, d *datadriven.TestData, kind, name string) 
 	}
 }
 
-// sliceFrom reads a slice of the pool n1 (slice s1 generation=2), with one device a line and its
+// sliceFrom parses a slice of the pool n1 (slice s1 generation=2), with one device per line and its
 // taints: key:effect:added.
 func sliceFrom(t *testing.T, d *datadriven.TestData) *resourcev1.ResourceSlice {
 	s := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: d.CmdArgs[0].Key}}
@@ -94,7 +94,7 @@ func sliceFrom(t *testing.T, d *datadriven.TestData) *resourcev1.ResourceSlice {
 	return s
 }
 
-// ruleFrom reads: rule r1 effect=NoExecute key=k driver=… pool=… device=… added=…, or noselector.
+// ruleFrom parses: rule r1 effect=NoExecute key=k driver=… pool=… device=… added=…, or noselector.
 func ruleFrom(t *testing.T, d *datadriven.TestData) *resourcev1.DeviceTaintRule {
 	rule := &resourcev1.DeviceTaintRule{ObjectMeta: metav1.ObjectMeta{Name: d.CmdArgs[0].Key}}
 	selector := &resourcev1.DeviceTaintSelector{}

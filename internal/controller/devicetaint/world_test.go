@@ -25,7 +25,7 @@ import (
 	"github.com/allot-dev/allot/internal/testkit/memcache"
 )
 
-// world is the server, the caches, the queues, the clock and the recorder of a controller.
+// world is the server, the caches, the queues, the clock and the event recorder of a controller.
 type world struct {
 	controller *Controller
 	pods       *memcache.Cache[*core.Pod]
@@ -34,11 +34,11 @@ type world struct {
 	rules      *memcache.Cache[*resourcev1.DeviceTaintRule]
 	newer      map[string]*resource.ResourceClaim // claims that the cache does not show yet
 	clock      *testclock.FakeClock
-	ready      []any // keys to be looked at: of pods, or names of rules
+	ready      []any // keys to process: of pods, or names of rules
 	later      []delayed
-	fails      int  // deletions that fail
+	fails      int  // number of deletions that fail
 	lags       bool // the cache does not show yet which pods were deleted
-	waits      int  // for the limiter
+	waits      int  // number of waits for the limiter
 	log        []string
 }
 
@@ -94,7 +94,7 @@ func (w *world) addAfter(key any, d time.Duration) {
 	w.later = append(w.later, delayed{w.clock.Now().Add(d), key})
 }
 
-// work looks at all that is ready, the rules after the pods.
+// work processes all ready keys, those of rules after those of pods.
 func (w *world) work(t *testing.T) {
 	for round := 0; len(w.ready) > 0; round++ {
 		if round > 100_000 {
@@ -116,7 +116,7 @@ func (w *world) work(t *testing.T) {
 	}
 }
 
-// pass lets time pass, and the delayed keys come.
+// pass advances the clock, and enqueues the delayed keys.
 func (w *world) pass(t *testing.T, d time.Duration) {
 	end := w.clock.Now().Add(d)
 	for {
@@ -163,7 +163,7 @@ func (w *world) put(objects *claimstest.World) {
 	}
 }
 
-// putRule writes a rule as the server would: generation and time of the effect.
+// putRule writes a rule as the server would, with its generation and the time of the effect.
 func (w *world) putRule(rule *resourcev1.DeviceTaintRule) {
 	rule.UID, rule.Generation = types.UID(rule.Name+"-uid"), 1
 	if old, ok := w.rules.Get("", rule.Name); ok {
@@ -175,7 +175,7 @@ func (w *world) putRule(rule *resourcev1.DeviceTaintRule) {
 	w.rules.Put(rule)
 }
 
-// Wait is the limiter's.
+// Wait implements the limiter.
 func (w *world) Wait(context.Context) error {
 	w.waits++
 	return nil

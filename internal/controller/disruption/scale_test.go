@@ -10,7 +10,7 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 )
 
-// kindsLater is a mapper that knows a kind only when it has been reset after the kind came.
+// kindsLater is a mapper that knows a kind that is added later only after a reset.
 type kindsLater struct {
 	*meta.DefaultRESTMapper
 	comes  schema.GroupVersionKind

@@ -62,7 +62,7 @@ func newScenario() *controllertest.Scenario {
 	return s
 }
 
-// queue prints the keys that are added.
+// queue records the keys that are added.
 type queue struct{ *world }
 
 func (q queue) Add(key Key) { q.Say("queue %s", key.Budget+key.Pod) }
@@ -147,6 +147,6 @@ func (w *world) reconcile(l *line.Line) {
 		w.Say("error: %v", err)
 	}
 	lines := w.Lines
-	w.Sync() // its own writes
+	w.Sync() // the controller's own writes
 	w.Lines = lines
 }

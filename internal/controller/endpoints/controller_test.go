@@ -23,7 +23,7 @@ import (
 	"github.com/allot-dev/allot/internal/testkit/memcache"
 )
 
-// world is a server of Endpoints, a slicer that only notes its pods, and a queue.
+// world is a server of Endpoints, a slicer that only records its pods, and a queue.
 type world struct {
 	*Controller
 	services namespaced[*corev1.Service]
@@ -106,7 +106,7 @@ func (w *world) AddAfter(key types.NamespacedName, d time.Duration) {
 	w.say("queue %s in %v", key.Name, d)
 }
 
-// text shows subsets as "addresses (not ready) @ ports".
+// text formats subsets as "addresses (not ready) @ ports".
 func text(subsets []subset) string {
 	var out []string
 	for _, s := range subsets {
@@ -213,7 +213,7 @@ func TestTruncatedSubsetsKeepReadyAddresses(t *testing.T) {
 	}
 }
 
-// expect compares what has happened.
+// expect compares the recorded lines.
 func (w *world) expect(t *testing.T, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, w.lines); diff != "" {

@@ -19,8 +19,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// The condition is not written over one that was written before and whose answer was lost: the pod
-// has changed by that.
+// The condition is not written again if its first write succeeded without a response, because the
+// pod's version has changed.
 func TestAMarkIsForThePodAsItWasSeen(t *testing.T) {
 	var sent struct{ Metadata metav1.ObjectMeta }
 	answer := roundTripper(func(r *http.Request) (*http.Response, error) {

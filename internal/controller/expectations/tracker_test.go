@@ -11,7 +11,7 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 )
 
-// world is a cache of pods and a clock under a Tracker.
+// world is a cache of pods and a fake clock, with a Tracker on them.
 type world struct {
 	*Tracker
 	clock *testclock.FakePassiveClock
@@ -59,7 +59,7 @@ func TestCreation(t *testing.T) {
 	w.Created("rs", pod("a", "ua", 10))
 	w.Created("rs", pod("b", "ub", 11))
 	w.check(t, "before any event", false)
-	w.cached(pod("b", "ub", 11)) // a's event was lost in a relist: b's says that a is gone
+	w.cached(pod("b", "ub", 11)) // a relist lost a's event: that of b shows that a is deleted
 	w.check(t, "after a newer event", true)
 }
 
@@ -127,8 +127,7 @@ func TestExpiryAndForget(t *testing.T) {
 	w.check(t, "forgotten", true)
 }
 
-// A write that is answered after its owner has gone is not kept for ever, though nobody asks for
-// it.
+// A write that gets a response after its owner was deleted is forgotten, although nothing reads it.
 func TestNothingIsKeptOfAnOwnerThatIsGone(t *testing.T) {
 	w := newWorld()
 	w.Forget("rs")
@@ -150,7 +149,8 @@ func TestNothingIsKeptOfAnOwnerThatIsGone(t *testing.T) {
 	}
 }
 
-// A request without a response is resolved by what the API has, and the cache must then be as new.
+// A request without a response is resolved by reading the API; the cache must then be as new as the
+// result.
 func TestDoubt(t *testing.T) {
 	w := newWorld()
 	old, other := pod("old", "uo", 5), pod("other", "ux", 6)
@@ -172,7 +172,7 @@ func TestDoubt(t *testing.T) {
 	w.check(t, "both are shown", true)
 }
 
-// A pod that is changed after its creation had no response is expected as changed.
+// A pod that changes after a creation without a response is expected in its changed version.
 func TestDoubtNeedsTheVersionOfTheAPI(t *testing.T) {
 	w := newWorld()
 	w.Doubt("rs", nil)
@@ -199,7 +199,8 @@ func TestDoubtOfADeletedOwnerEnds(t *testing.T) {
 	}
 }
 
-// While the server is away, time does not make what was written undone.
+// While the server is not available, written objects do not count as missing, however much time
+// passes.
 func TestACacheThatIsCutOff(t *testing.T) {
 	w := newWorld()
 	reached := "8"
@@ -214,7 +215,7 @@ func TestACacheThatIsCutOff(t *testing.T) {
 			t.Errorf("cut off: Satisfied = %v, %v", ok, wait)
 		}
 	}
-	w.observe(pod("x", "ux", 1)) // has what is over swept
+	w.observe(pod("x", "ux", 1)) // removes expired entries
 	reached = "9"
 	w.check(t, "further, but not that far", false)
 	reached = "10"

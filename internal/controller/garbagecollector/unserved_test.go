@@ -13,7 +13,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/kinds"
 )
 
-// nowhere answers for each object with one error.
+// nowhere is a server that responds to each request with the same error.
 type nowhere struct {
 	objects
 	err error
@@ -23,8 +23,8 @@ func (n nowhere) Live(context.Context, kinds.Kind, string, string) (*Object, err
 	return nil, n.err
 }
 
-// A kind whose version went away a moment ago has not lost its objects: their dependents stay until
-// it is known where they are.
+// A kind whose version has just been removed may still have objects: their dependents remain until
+// their location is known.
 func TestAPathThatIsNotServedSaysNothingAboutOwners(t *testing.T) {
 	pods := corev1.Resource("pods")
 	for name, tc := range map[string]struct {

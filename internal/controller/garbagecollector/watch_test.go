@@ -15,7 +15,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/kinds"
 )
 
-// fakeDiscovery answers with what a test sets.
+// fakeDiscovery returns what a test sets.
 type fakeDiscovery struct {
 	mu    sync.Mutex
 	lists []*metav1.APIResourceList
@@ -46,7 +46,7 @@ func thing(kind, name string) *metav1.PartialObjectMetadata {
 	}
 }
 
-// TestWatcherFollowsDiscovery lets kinds come and go.
+// TestWatcherFollowsDiscovery adds and removes kinds.
 func TestWatcherFollowsDiscovery(t *testing.T) {
 	scheme := fake.NewTestScheme()
 	if err := metav1.AddMetaToScheme(scheme); err != nil {
@@ -100,7 +100,7 @@ func TestWatcherFollowsDiscovery(t *testing.T) {
 		t.Errorf("saw %q", got)
 	}
 
-	// A partial answer takes nothing away.
+	// A partial response removes nothing.
 	source.set(errors.New("a group is down"), "Apple")
 	refresh(false, 3)
 

@@ -23,8 +23,8 @@ import (
 	"github.com/allot-dev/allot/internal/controller/kinds"
 )
 
-// world is a server with objects of four kinds, and a collector that sees its events
-// when they are delivered. Requests to the server are collected as lines.
+// world is a server with objects of four kinds, and a garbage collector that receives its events
+// when they are delivered. Requests to the server are recorded as lines.
 type world struct {
 	*Controller
 	stored  map[string]*Object // by path: kind/namespace/name
@@ -32,7 +32,7 @@ type world struct {
 	queued  map[types.UID]bool
 	version int
 	lines   []string
-	refuse  map[string]error // verb → answer, once
+	refuse  map[string]error // verb → response, once
 }
 
 var allKinds = []kinds.Kind{
@@ -45,7 +45,7 @@ func kindOf(group, resource, kind string, namespaced bool) kinds.Kind {
 	return kinds.Kind{Resource: gv.WithResource(resource), Kind: gv.WithKind(kind), Namespaced: namespaced}
 }
 
-// kindNamed finds a kind by its singular, as in paths.
+// kindNamed returns a kind by its singular, as in paths.
 func kindNamed(t *testing.T, name string) kinds.Kind {
 	for _, k := range allKinds {
 		if strings.EqualFold(k.Kind.Kind, name) {
@@ -60,7 +60,7 @@ func newWorld() *world {
 	w := &world{stored: map[string]*Object{}, queued: map[types.UID]bool{}, refuse: map[string]error{}}
 	w.Controller = newController(w, w)
 	w.Controller.queue = w
-	w.parallel = 1 // so that requests come in one order
+	w.parallel = 1 // so that requests have one order
 	w.graph.SetKinds(allKinds)
 	return w
 }
@@ -101,7 +101,7 @@ func (w *world) remove(o *Object) {
 	w.events = append(w.events, func() { w.onEvent(o.Kind, metaOf(o), nil) })
 }
 
-// metaOf is o as an informer delivers it.
+// metaOf returns o as an informer delivers it.
 func metaOf(o *Object) metav1.Object {
 	if o == nil {
 		return nil
@@ -124,7 +124,7 @@ func (w *world) find(kind kinds.Kind, namespace, name string) (*Object, error) {
 	return o, nil
 }
 
-// once gives the refusal that was ordered for a verb.
+// once returns the rejection that was set for a verb, and removes it.
 func (w *world) once(verb string) error {
 	err := w.refuse[verb]
 	delete(w.refuse, verb)
@@ -160,7 +160,7 @@ func (w *world) Delete(_ context.Context, kind kinds.Kind, o *Object, policy met
 	return nil
 }
 
-// delete does what the API server does with the finalizers of propagation.
+// delete changes the finalizers of the deletion propagation as the API server does.
 func (w *world) delete(o *Object, policy metav1.DeletionPropagation) {
 	next := *o
 	next.Deleting = true
@@ -225,7 +225,7 @@ func (w *world) deliver() {
 	}
 }
 
-// settle delivers events and reconciles until there is nothing more to do.
+// settle delivers events and reconciles until nothing is left.
 func (w *world) settle(t *testing.T) {
 	for range 100 {
 		w.deliver()
@@ -237,7 +237,7 @@ func (w *world) settle(t *testing.T) {
 	t.Fatal("no end")
 }
 
-// reconcile takes the queue once, in the order of UIDs.
+// reconcile processes the queue once, in the order of UIDs.
 func (w *world) reconcile() {
 	uids := slices.SortedFunc(maps.Keys(w.queued), cmp.Compare[types.UID])
 	clear(w.queued)

@@ -94,7 +94,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// Upstream before 1.34 wrote empty fields; a rollout must not begin because of that.
+// Upstream before 1.34 wrote empty fields, which must not start a rollout.
 func TestEqualTemplatesInOtherBytesAreTheSame(t *testing.T) {
 	old := revision(t, "v1", 1)
 	text := strings.Replace(string(old.Data.Raw), `"labels"`, `"creationTimestamp":null,"labels"`, 1)
@@ -137,8 +137,8 @@ func TestNewRevision(t *testing.T) {
 	}
 }
 
-// What kubectl rollout undo does with a revision gives the template back, with nothing of a later
-// one.
+// The patch that kubectl rollout undo applies restores the template of a revision, without fields
+// of later ones.
 func TestRevisionIsAPatchThatRestoresTheTemplate(t *testing.T) {
 	r := revision(t, "v1", 1)
 	later := &apps.StatefulSet{Spec: apps.StatefulSetSpec{ServiceName: "web", Template: *withImage("v2")}}
@@ -164,7 +164,7 @@ func TestRevisionIsAPatchThatRestoresTheTemplate(t *testing.T) {
 	}
 }
 
-// server keeps revisions by name.
+// server stores revisions by name.
 type server map[string]*appsv1.ControllerRevision
 
 func (s server) Create(_ context.Context, r *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error) {
@@ -194,18 +194,18 @@ func TestEnsure(t *testing.T) {
 	if err != nil || len(s) != 1 || first.Revision().Revision != 1 {
 		t.Fatalf("first: %+v, error %v", first, err)
 	}
-	// The cache does not show it yet: it is found, not made twice.
+	// The cache does not show it yet: it is found, and not created again.
 	same, err := Ensure(ctx, s, parent("v1"), nil)
 	if err != nil || len(s) != 1 || same.Revision().Name != first.Revision().Name || same.Collisions != 0 {
 		t.Errorf("with a cache that lags: %+v, error %v", same, err)
 	}
-	// Its name belongs to somebody else: another hash.
+	// Another owner has its name, so it gets another hash.
 	s[first.Revision().Name].OwnerReferences[0].UID = "another"
 	other, err := Ensure(ctx, s, parent("v1"), nil)
 	if err != nil || len(s) != 2 || other.Collisions != 1 || other.Revision().Name == first.Revision().Name {
 		t.Errorf("with a taken name: %+v, error %v", other, err)
 	}
-	// Back to an old template.
+	// A rollback to an old template.
 	old, newer := revision(t, "v8", 8), revision(t, "v9", 9)
 	back, err := Ensure(ctx, s, parent("v8"), []*appsv1.ControllerRevision{old, newer})
 	if err != nil || back.Revision() != old || s[old.Name].Revision != 10 {
@@ -228,7 +228,7 @@ func TestSurplus(t *testing.T) {
 			gone[r.Revision] = true
 		}
 		for _, r := range revisions {
-			newerIdle := 0 // idle ones that are newer and stay
+			newerIdle := 0 // idle ones that are newer and remain
 			for _, other := range revisions {
 				if other.Revision > r.Revision && !used[other.Revision] {
 					newerIdle++

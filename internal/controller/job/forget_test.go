@@ -9,7 +9,7 @@ import (
 	batch "github.com/allot-dev/allot/api/batch/v1"
 )
 
-// A Job that goes in the midst of a pass leaves nothing behind.
+// No state is kept of a Job that is deleted during a pass.
 func TestNothingIsRememberedOfAJobThatIsGone(t *testing.T) {
 	w := newWorld()
 	job := &batch.Job{ObjectMeta: metav1.ObjectMeta{Name: "j"}}

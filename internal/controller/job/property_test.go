@@ -18,7 +18,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/replica"
 )
 
-// ledger is the naive count of what has ended: it notes what each pod was when it lost the
+// ledger is the naive count of terminated pods: it records the phase of each pod when it lost the
 // finalizer.
 type ledger struct {
 	succeeded, failed map[types.UID]bool
@@ -39,9 +39,9 @@ func (l *ledger) note(w *world, pod *core.Pod) {
 	}
 }
 
-// TestEachEndIsCountedOnce has pods end, be deleted and the Job be suspended and changed, while the
-// caches lag, requests fail, and the controller is killed between any two requests. In the end the
-// Job's status says what has happened, and the Job has ended.
+// TestEachEndIsCountedOnce makes pods terminate, deletes them, and suspends and changes the Job,
+// while caches lag, requests fail, and the controller is killed between any two requests. In the
+// end the Job's status must have the correct counts, and the Job must have finished.
 func TestEachEndIsCountedOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
@@ -98,7 +98,7 @@ func randomJob(t *rapid.T, w *world, indexed bool) *batch.Job {
 	return job
 }
 
-// act is one thing that happens.
+// act makes one random change.
 func act(t *rapid.T, w *world) {
 	what := rapid.SampledFrom(
 		[]string{
@@ -138,12 +138,12 @@ func act(t *rapid.T, w *world) {
 		w.stamp(&job.ObjectMeta)
 		w.server.jobs["j"] = job
 	case "advance":
-		w.sync() // caches lag, but not for as long as own writes are waited for
+		w.sync() // caches lag, but not while own writes are awaited
 		w.advance(time.Duration(rapid.IntRange(1, 60).Draw(t, "seconds")) * time.Second)
 	case "crash":
 		w.restart()
 	case "trouble":
-		// The process dies after so many more requests, as far as the server can tell.
+		// The process ends after this number of requests, as seen by the server.
 		left := rapid.IntRange(0, 6).Draw(t, "requests")
 		w.refuse = func(string, string) error {
 			if left--; left < 0 {
@@ -178,7 +178,7 @@ func touch(t *rapid.T, w *world, what string, pod *core.Pod) {
 	}
 }
 
-// check holds what must be true at any time, whatever the caches show.
+// check checks the invariants that hold at any time, whatever the caches show.
 func check(t *rapid.T, w *world, l *ledger, indexed bool) {
 	job := w.server.jobs["j"]
 	active, taken, useful := 0, map[int]string{}, len(l.succeeded)
@@ -216,7 +216,7 @@ func check(t *rapid.T, w *world, l *ledger, indexed bool) {
 	}
 }
 
-// finish lets all pods run to their end until the Job has ended.
+// finish makes all pods terminate until the Job has finished.
 func finish(t *rapid.T, w *world, l *ledger, indexed bool) {
 	w.lag = false
 	job := w.server.jobs["j"].DeepCopy()

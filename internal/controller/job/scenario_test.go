@@ -147,7 +147,7 @@ func doWorkload(t *testing.T, w *world, d *datadriven.TestData) {
 	w.server.workloads.Store[name] = workload
 }
 
-// named gives copies of the pods that are named by arguments without value.
+// named returns copies of the pods whose names are arguments without a value.
 func named(t *testing.T, w *world, d *datadriven.TestData) []*core.Pod {
 	var pods []*core.Pod
 	for _, arg := range d.CmdArgs {

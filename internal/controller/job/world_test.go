@@ -30,7 +30,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/controllertest"
 )
 
-// epoch is the time at which scenarios begin.
+// epoch is the start time of scenarios.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // workloadStore is a cache with workloadIndex.
@@ -57,8 +57,8 @@ func newStored() stored {
 	}
 }
 
-// world is a server, caches that lag behind it until sync, and a controller between the two. All
-// writes, events and waits are collected as lines.
+// world is a server, caches that lag behind it until sync, and a controller that uses both. All
+// writes, events and waits are recorded as lines.
 type world struct {
 	*Controller
 	mu      sync.Mutex
@@ -66,13 +66,13 @@ type world struct {
 	cache   stored
 	now     *testclock.FakePassiveClock
 	version int
-	made    map[string]int // pods, by the beginning of their names
+	made    map[string]int // number of created pods, by name prefix
 	lines   []string
 	waiting []Key
 	later   map[Key]time.Time
 
 	lost   []string // verbs of requests for pods whose responses are lost
-	lag    bool     // the cache sees nothing while the controller works
+	lag    bool     // caches do not change while the controller works
 	refuse func(verb, name string) error
 	freed  func(pod *core.Pod) // called with each pod that loses the finalizer, as it is then
 }
@@ -90,7 +90,7 @@ func newWorld() *world {
 	return w
 }
 
-// restart puts a new controller, with empty caches that then fill, in place of the one there is.
+// restart replaces the controller by a new one, whose caches are empty and are then filled.
 func (w *world) restart() {
 	w.cache, w.waiting, w.later = newStored(), nil, map[Key]time.Time{}
 	w.Controller = newController(
@@ -117,7 +117,7 @@ func (w *world) stamp(m *metav1.ObjectMeta) {
 	}
 }
 
-// sync brings the caches up to the server and delivers the events.
+// sync makes the caches equal to the server, and delivers the events.
 func (w *world) sync() {
 	w.cache.jobs.Follow(w.server.jobs, w.onJob)
 	w.cache.workloads.Follow(w.server.workloads.Store, w.onWorkload)
@@ -127,7 +127,7 @@ func (w *world) sync() {
 
 func (w *world) syncPods() { w.cache.pods.Follow(w.server.pods, w.onPod) }
 
-// work reconciles until nothing waits. What fails is tried again.
+// work reconciles until the queue is empty. Failed keys are retried.
 func (w *world) work() {
 	for range 100 {
 		if len(w.waiting) == 0 {
@@ -169,7 +169,7 @@ func (w *world) AddAfter(key Key, d time.Duration) {
 	w.say("%s again in %v", key.Name, d)
 }
 
-// advance lets time pass; keys that are due come into the queue.
+// advance advances the clock, and enqueues the keys that are due.
 func (w *world) advance(by time.Duration) {
 	w.now.SetTime(w.now.Now().Add(by))
 	byName := func(a, b Key) int { return strings.Compare(a.Name, b.Name) }
@@ -265,7 +265,7 @@ func (w serverOfPods) Patch(_ context.Context, pod *core.Pod, patch []byte) erro
 	return nil
 }
 
-// putPod stores a pod, or removes it if nothing holds it any more.
+// putPod stores a pod, or removes it if it is being deleted and has no finalizers.
 func (w *world) putPod(pod *core.Pod) {
 	grace := pod.DeletionGracePeriodSeconds
 	if pod.DeletionTimestamp != nil && grace != nil && *grace == 0 && len(pod.Finalizers) == 0 {
@@ -292,7 +292,7 @@ func (w serverOfPods) Delete(_ context.Context, pod *core.Pod) error {
 	return w.response("delete")
 }
 
-// response returns an error if the response of a request for a pod is lost.
+// response returns an error if the response of a request for a pod is to be lost.
 func (w *world) response(verb string) error {
 	if slices.Contains(w.lost, verb) {
 		return errors.New("connection reset by peer")
@@ -300,7 +300,7 @@ func (w *world) response(verb string) error {
 	return nil
 }
 
-// deletePod is graceful for a pod on a node.
+// deletePod deletes a pod, gracefully if it is on a node.
 func (w *world) deletePod(live *core.Pod) {
 	live = live.DeepCopy()
 	grace := int64(30)
@@ -472,7 +472,7 @@ func (w serverOfGroups) Delete(_ context.Context, group *scheduling.PodGroup) er
 	return nil
 }
 
-// collect takes away the PodGroups that are being deleted and are named by no pod that may run.
+// collect removes the PodGroups that are being deleted and that no unfinished pod names.
 func (w *world) collect() {
 	for name, group := range w.server.groups {
 		if group.DeletionTimestamp == nil {
@@ -488,7 +488,8 @@ func (w *world) collect() {
 	}
 }
 
-// flush returns the collected lines; what is done to pods in a row, in parallel, is sorted.
+// flush returns the recorded lines. Lines about consecutive writes of pods, which are concurrent,
+// are sorted.
 func (w *world) flush() string {
 	lines := w.lines
 	w.lines = nil

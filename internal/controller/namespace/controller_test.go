@@ -23,7 +23,7 @@ func (w *world) expect(t *testing.T, when string, want ...string) {
 	}
 }
 
-// told gives the conditions that are True, with their messages.
+// told returns the conditions that are True, with their messages.
 func (w *world) told() map[corev1.NamespaceConditionType]string {
 	told := map[corev1.NamespaceConditionType]string{}
 	for _, c := range w.ns.Status.Conditions {

@@ -20,7 +20,7 @@ type world struct {
 	*Controller
 	ns      *corev1.Namespace
 	content map[string][]metav1.PartialObjectMetadata
-	refused map[string]error // resource → answer to its deletion
+	refused map[string]error // resource → error of its deletion
 	broken  error            // of discovery
 	now     *testclock.FakePassiveClock
 
@@ -53,7 +53,7 @@ func (w *world) say(format string, args ...any) {
 	w.lines = append(w.lines, fmt.Sprintf(format, args...))
 }
 
-// reconcile returns what was done, requests of parallel kinds sorted.
+// reconcile returns the recorded requests. Concurrent ones are sorted.
 func (w *world) reconcile() ([]string, error) {
 	err := w.Reconcile(context.Background(), "x")
 	lines := w.lines
@@ -62,7 +62,7 @@ func (w *world) reconcile() ([]string, error) {
 	return lines, err
 }
 
-// add puts an object into the namespace.
+// add adds an object to the namespace.
 func (w *world) add(resource, name string, finalizers ...string) {
 	w.content[resource] = append(w.content[resource], metav1.PartialObjectMetadata{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: finalizers},
@@ -111,8 +111,8 @@ func (w *world) List(_ context.Context, kind kinds.Kind, namespace string) ([]me
 	return slices.Clone(w.content[kind.Resource.Resource]), nil
 }
 
-// remove marks objects with finalizers, and pods, which are graceful, as being deleted,
-// and removes all others.
+// remove marks pods and objects with finalizers as being deleted, because pods terminate
+// gracefully, and removes all others.
 func (w *world) remove(kind kinds.Kind, which func(name string) bool) error {
 	resource := kind.Resource.Resource
 	if err := w.refused[resource]; err != nil {

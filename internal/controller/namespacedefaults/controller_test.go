@@ -12,7 +12,7 @@ import (
 	"github.com/allot-dev/allot/internal/client"
 )
 
-// objects is a cache of what a test puts into it, by namespace.
+// objects is a cache of the objects of a test, by namespace.
 type objects[T any] map[string]T
 
 func (o objects[T]) Get(namespace, name string) (T, bool) {
@@ -20,7 +20,7 @@ func (o objects[T]) Get(namespace, name string) (T, bool) {
 	return obj, ok
 }
 
-// recorder records what is written.
+// recorder records writes.
 type recorder struct {
 	writes []string
 	err    error

@@ -33,9 +33,9 @@ type world struct {
 	clock      *testclock.FakeClock
 	renewing   map[string]bool
 	queue      []string
-	down       bool          // the server does not answer
+	down       bool          // the server does not respond
 	asleep     bool          // the controller does not run
-	set        time.Duration // by how much the clocks of kubelets are ahead
+	set        time.Duration // how far the clocks of kubelets are ahead
 	uids       int
 	log        []string
 }
@@ -79,7 +79,7 @@ func (w *world) work(t *testing.T) {
 	}
 }
 
-// pass lets time pass: leases are renewed every 10 s, and the controller looks every 5 s.
+// pass advances the clock: leases are renewed every 10 s, and the controller runs every 5 s.
 func (w *world) pass(t *testing.T, d time.Duration) {
 	t.Helper()
 	for end := w.clock.Now().Add(d); w.clock.Now().Before(end); {
@@ -182,7 +182,7 @@ func (w *world) play(t *testing.T, d *datadriven.TestData) {
 		pod.Spec.NodeName = d.CmdArgs[1].Key
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 		w.pods.Put(pod)
-	case "renew", "silence": // leases that are renewed from now on, or no more
+	case "renew", "silence": // leases that are renewed from now on, or are not any more
 		for _, arg := range d.CmdArgs {
 			w.renewing[arg.Key] = d.Cmd == "renew"
 			if d.Cmd == "renew" {
@@ -191,7 +191,7 @@ func (w *world) play(t *testing.T, d *datadriven.TestData) {
 				delete(w.renewing, arg.Key)
 			}
 		}
-	case "set": // the clocks of kubelets are so much ahead from now on
+	case "set": // how far the clocks of kubelets are ahead from now on
 		var err error
 		if w.set, err = time.ParseDuration(d.CmdArgs[0].Key); err != nil {
 			t.Fatal(err)
@@ -213,9 +213,9 @@ func (w *world) play(t *testing.T, d *datadriven.TestData) {
 	}
 }
 
-// node reads: NAME Ready=True MemoryPressure=False zone=a lease=fleet cordoned taint=key:Effect
-// heartbeat. The heartbeat is that of now; without the word it is the one that the node had. A node
-// that is there keeps its taints unless some are given.
+// node parses: NAME Ready=True MemoryPressure=False zone=a lease=fleet cordoned taint=key:Effect
+// heartbeat. The heartbeat is the current time; without the word, the previous heartbeat remains.
+// An existing node keeps its taints unless new ones are given.
 func (w *world) node(t *testing.T, d *datadriven.TestData, words []string) {
 	t.Helper()
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: words[0], CreationTimestamp: metav1.NewTime(w.clock.Now())}}

@@ -25,7 +25,7 @@ import (
 	"github.com/allot-dev/allot/internal/testkit/memcache"
 )
 
-// world is the server, the caches, the queue, the clock and the recorder of a controller.
+// world is the server, the caches, the queue, the clock and the event recorder of a controller.
 type world struct {
 	controller *Controller
 	pods       *memcache.Cache[*core.Pod]
@@ -33,10 +33,10 @@ type world struct {
 	clock      *testclock.FakeClock
 	ready      []types.NamespacedName
 	later      []delayed
-	fails      int // deletions that fail
-	conflicts  int // marks that meet with somebody else's write
+	fails      int // number of deletions that fail
+	conflicts  int // number of conditions whose write conflicts
 	log        []string
-	made       int // pods
+	made       int // number of created pods
 }
 
 type delayed struct {
@@ -70,7 +70,7 @@ func (w *world) AddAfter(key types.NamespacedName, d time.Duration) {
 	w.later = append(w.later, delayed{w.clock.Now().Add(d), key})
 }
 
-// work looks at all pods that are ready.
+// work processes all ready pods.
 func (w *world) work(t *testing.T) {
 	for round := 0; len(w.ready) > 0; round++ {
 		if round > 1000 {
@@ -85,7 +85,7 @@ func (w *world) work(t *testing.T) {
 	}
 }
 
-// pass lets time pass, and the delayed keys come.
+// pass advances the clock, and enqueues the delayed keys.
 func (w *world) pass(t *testing.T, d time.Duration) {
 	end := w.clock.Now().Add(d)
 	for {
@@ -187,8 +187,8 @@ func (w *world) play(t *testing.T, d *datadriven.TestData) {
 	}
 }
 
-// node reads: node n1 key=value:Effect key:Effect@unstamped. A taint that the node has had keeps
-// its time, as on a server.
+// node parses: node n1 key=value:Effect key:Effect@unstamped. A taint that the node already has
+// keeps its time, as on a server.
 func (w *world) node(t *testing.T, d *datadriven.TestData, name string, words []string) *corev1.Node {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	old, known := w.nodes.Get("", name)
@@ -214,8 +214,8 @@ func (w *world) node(t *testing.T, d *datadriven.TestData, name string, words []
 	return node
 }
 
-// pod reads: pod p n1 tolerates=key/30,other done. It has been scheduled now, or when it was
-// before; "placed" is made for its node, and nobody has said yet that it is scheduled.
+// pod parses: pod p n1 tolerates=key/30,other done. A new pod is scheduled at the current time; a
+// pod with "placed" was created with a node, and has no PodScheduled condition.
 func (w *world) pod(t *testing.T, d *datadriven.TestData, name string, words []string) *core.Pod {
 	w.made++
 	pod := &core.Pod{

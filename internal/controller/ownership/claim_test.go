@@ -78,7 +78,7 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// apply runs a strategic merge patch as the API server does.
+// apply applies a strategic merge patch as the API server does.
 func apply(t *testing.T, pod *corev1.Pod, patch []byte) *corev1.Pod {
 	t.Helper()
 	before, err := json.Marshal(pod)

@@ -101,7 +101,7 @@ type world struct {
 	*Controller
 	cached []*core.Pod
 	nodes  map[string]*corev1.Node // in the cache
-	stored map[string]bool         // nodes of the server
+	stored map[string]bool         // nodes on the server
 	now    *testclock.FakePassiveClock
 	lines  []string
 }

@@ -31,7 +31,7 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
-// scenario is caches, server, queue and recorder in one; writes reach the caches at once.
+// scenario is caches, server, queue and event recorder in one; writes reach the caches immediately.
 type scenario struct {
 	world      *claimstest.World
 	controller *Controller
@@ -90,7 +90,7 @@ func (s *scenario) Eventf(object runtime.Object, eventtype, reason, messageFmt s
 func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 	s.log = nil
 	switch d.Cmd {
-	case "world": // adds or changes objects, and lets the controller work
+	case "world": // adds or changes objects, and runs the controller
 		s.merge(t, d)
 	case "remove": // pod=NAME
 		var name string
@@ -128,7 +128,7 @@ func (s *scenario) merge(t *testing.T, d *datadriven.TestData) {
 	}
 }
 
-// work reconciles until nothing waits; what fails is tried again.
+// work reconciles until the queue is empty; failed keys are retried.
 func (s *scenario) work() {
 	for range 20 {
 		if len(s.waiting) == 0 {
@@ -144,8 +144,8 @@ func (s *scenario) work() {
 	s.log = append(s.log, "does not come to rest")
 }
 
-// The status of a pod may change often while its PodGroup waits for it: each look is at all
-// members.
+// The status of a pod may change often while its PodGroup waits for it, and each reconciliation
+// reads all members.
 func TestOnlyAPodThatEndsWakesItsPodGroup(t *testing.T) {
 	w, err := claimstest.Parse(
 		"group pg deleting protected\npod a uid=1 group=pg node=n1 phase=Pending\npod b uid=1 group=pg node=n1 phase=Running\npod c uid=1 group=pg node=n1 phase=Failed\n",

@@ -79,7 +79,7 @@ func (w *world) Delete(_ context.Context, request *upstreamv1alpha3.ResourcePool
 
 func (w *world) say(format string, args ...any) { w.log = append(w.log, fmt.Sprintf(format, args...)) }
 
-// work looks at all that is ready.
+// work processes all ready keys.
 func (w *world) work() {
 	for len(w.ready) > 0 {
 		name := w.ready[0]
@@ -91,7 +91,7 @@ func (w *world) work() {
 	}
 }
 
-// advance lets time pass; what is due then is looked at.
+// advance advances the clock, and enqueues the keys that are due.
 func (w *world) advance(d time.Duration) {
 	w.clock.Step(d)
 	for name, times := range w.later {
@@ -108,7 +108,7 @@ func (w *world) advance(d time.Duration) {
 	}
 }
 
-// text is an answer for people.
+// text formats a status.
 func text(name string, status *upstreamv1alpha3.ResourcePoolStatusRequestStatus) string {
 	var b strings.Builder
 	c := status.Conditions[0]
@@ -196,7 +196,7 @@ func (w *world) play(t *testing.T, d *datadriven.TestData) {
 	}
 }
 
-// request reads: request r [driver=…] [pool=…] [limit=…] [type=…].
+// request parses: request r [driver=…] [pool=…] [limit=…] [type=…].
 func (w *world) request(t *testing.T, d *datadriven.TestData) *upstreamv1alpha3.ResourcePoolStatusRequest {
 	r := &upstreamv1alpha3.ResourcePoolStatusRequest{ObjectMeta: metav1.ObjectMeta{
 		Name: d.CmdArgs[0].Key, CreationTimestamp: metav1.NewTime(w.clock.Now()),

@@ -78,7 +78,7 @@ func TestSameKeyNeverRunsTwiceAtOnce(t *testing.T) {
 	start(t, r)
 	r.Add("a")
 	<-entered
-	r.Add("a") // arrives in the middle: it must run once more, afterwards
+	r.Add("a") // arrives during the attempt: it must run once more, afterwards
 	close(release)
 	<-last
 }
@@ -153,8 +153,8 @@ func TestNothingIsReconciledBeforeReady(t *testing.T) {
 	}
 }
 
-// laneOf is that of a key: the first letters of the alphabet hurry, and capitals are done in the
-// background.
+// laneOf returns Background for capital letters, Fast for the first letters of the alphabet, and
+// Slow for the others.
 func laneOf(key string) Lane {
 	switch {
 	case key < "a":
@@ -165,8 +165,8 @@ func laneOf(key string) Lane {
 	return Slow
 }
 
-// P36: 2,500 keys in the background that have waited for long are not before those that come later,
-// and get on meanwhile.
+// 2,500 keys in the background lane that have waited for long do not delay later keys of other
+// lanes, and make progress meanwhile (P36).
 func TestBackgroundLaneHoldsNothingUp(t *testing.T) {
 	clock := testclock.NewFakeClock(time.Unix(0, 0))
 	l := newLanes(laneOf, clock)
@@ -174,7 +174,7 @@ func TestBackgroundLaneHoldsNothingUp(t *testing.T) {
 		l.Push("R")
 	}
 	clock.Step(time.Minute)
-	before := 0 // background keys that went before the last of the others
+	before := 0 // background keys that were processed before the last of the others
 	for i := range 300 {
 		l.Push([]string{"a", "z"}[i%2])
 		for key := ""; key != "a" && key != "z"; {

@@ -11,8 +11,8 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// TestConversionKeepsEverything: a ReplicationController that is seen as a ReplicaSet and written
-// back is the same.
+// TestConversionKeepsEverything checks that a ReplicationController that is converted to a
+// ReplicaSet and back is unchanged.
 func TestConversionKeepsEverything(t *testing.T) {
 	filler := randfill.NewWithSeed(1).NilChance(0.2).NumElements(1, 3).Funcs(
 		func(m *metav1.ObjectMeta, c randfill.Continue) { m.Name = c.String(8) },

@@ -57,7 +57,7 @@ func amounts(text string) corev1.ResourceList {
 	return out
 }
 
-// contents lists two pods, of which one has ended, a claim for up to 5 devices, and three
+// contents returns two pods, one of which has finished, a claim for up to 5 devices, and three
 // ConfigMaps.
 func contents(r schema.GroupResource, _ string) ([]runtime.Object, error) {
 	switch r.Resource {
@@ -123,7 +123,8 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// TestUncountableKeepsItsUse: what cannot be listed keeps the use that the status has.
+// TestUncountableKeepsItsUse checks that a resource that cannot be listed keeps the usage in the
+// status.
 func TestUncountableKeepsItsUse(t *testing.T) {
 	w := &world{quota: &corev1.ResourceQuota{
 		Spec:   corev1.ResourceQuotaSpec{Hard: amounts("pods=4 secrets=7")},

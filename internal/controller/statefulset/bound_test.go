@@ -12,8 +12,8 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// A pass over a set costs no more than what it has pods for, and creates: kubectl scale takes any
-// number.
+// The cost of a pass depends on the number of existing pods and on the limit of created pods, not
+// on spec.replicas, which kubectl scale sets to any number.
 func TestASetThatAsksForMoreThanThereIsRoomFor(t *testing.T) {
 	all, old := int32(math.MaxInt32), revisionFor(1)
 	set := &apps.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "web"}}

@@ -18,8 +18,8 @@ import (
 	"github.com/allot-dev/allot/internal/controller/controllertest"
 )
 
-// model is a set with its pods, to which plans are applied as the server does, while kubelets do
-// what they like.
+// model is a set with its pods. Plans are applied as the server would, and kubelets change pods at
+// random.
 type model struct {
 	set             *apps.StatefulSet
 	pods            map[string]*core.Pod
@@ -45,7 +45,7 @@ func (m *model) isUp(ordinal int) bool {
 	return pod != nil && pod.DeletionTimestamp == nil && len(pod.Status.Conditions) > 0
 }
 
-// unavailable counts the wanted ordinals that have no available pod.
+// unavailable returns the number of ordinals without an available pod.
 func (m *model) unavailable() int {
 	n := 0
 	for i := range replicas(m.set) {
@@ -74,7 +74,7 @@ func (m *model) apply(plan Plan) {
 	}
 }
 
-// live lets kubelets start, break, end and remove pods.
+// live makes kubelets start, break, end and remove pods.
 func (m *model) live(t *rapid.T) {
 	for _, pod := range m.inOrder() {
 		pod = pod.DeepCopy()
@@ -94,7 +94,7 @@ func (m *model) live(t *rapid.T) {
 	}
 }
 
-// inOrder gives the pods in the order of their ordinals.
+// inOrder returns the pods in the order of their ordinals.
 func (m *model) inOrder() []*core.Pod {
 	var pods []*core.Pod
 	for _, pod := range m.pods {
@@ -122,7 +122,7 @@ func (m *model) edit(t *rapid.T, revisions int) {
 	m.update = revisionFor(revisions)
 }
 
-// check holds a plan against the promises of the package, with nothing but the pods before it.
+// check checks a plan against the guarantees of the package, given only the pods before it.
 func (m *model) check(t *rapid.T, plan Plan) {
 	for _, member := range plan.Create {
 		ordinal, _ := ordinalOf(m.set, member.Pod)
@@ -171,8 +171,8 @@ func ordered(set *apps.StatefulSet) bool {
 	return set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement
 }
 
-// Whatever users and kubelets do, each step keeps the promises; and when they leave the set alone,
-// it becomes what its spec says.
+// Whatever users and kubelets do, each step keeps the guarantees; and when they stop, the set
+// becomes what its spec requests.
 func TestEveryStepIsSafeAndTheLastIsTheSpec(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &model{
@@ -199,7 +199,7 @@ func TestEveryStepIsSafeAndTheLastIsTheSpec(t *testing.T) {
 	})
 }
 
-// settle lets all go well until nothing changes.
+// settle makes all pods run until nothing changes.
 func (m *model) settle(t *rapid.T) {
 	for range 200 {
 		plan := Decide(m.gathered())

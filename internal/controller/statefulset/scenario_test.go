@@ -190,7 +190,7 @@ func (w *world) putClaim(l *line.Line) {
 	w.claims.Put(claim)
 }
 
-// claimOwner returns a reference to the set, a pod, a pod that does not exist, or to a foreign owner.
+// claimOwner returns a reference to the set, a pod, a pod that does not exist, or a foreign owner.
 func (w *world) claimOwner(name string) *metav1.OwnerReference {
 	switch pod, ok := w.pods.Server[name]; {
 	case name == "web":

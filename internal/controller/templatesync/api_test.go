@@ -59,7 +59,8 @@ func TestNewestVersionOfTemplatesIsUsed(t *testing.T) {
 	}
 }
 
-// TestOldVersionsGetTheirForm: in v1beta1 a request has no "exactly"; v1beta2 has the form of v1.
+// TestOldVersionsGetTheirForm checks the form of a request in old versions: v1beta1 has no
+// "exactly", and v1beta2 has the form of v1.
 func TestOldVersionsGetTheirForm(t *testing.T) {
 	a, err := newAPI(&rest.Config{Host: "https://nowhere.example.com"})
 	if err != nil {

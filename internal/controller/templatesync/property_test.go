@@ -17,15 +17,15 @@ import (
 	allotv1alpha1 "github.com/allot-dev/allot/api/allot/v1alpha1"
 )
 
-// TestAnythingEndsInStep lets users do what they like to namespaces, originals, copies and
-// templates of their own, between and in the middle of the controller's work, with caches that lag,
-// requests that fail and restarts. In the end everything is as a naive reading of the rules says,
-// no template without a mark was ever written to, and a second look writes nothing.
+// TestAnythingEndsInStep changes namespaces, originals, copies and users' own templates at random,
+// between and during the controller's steps, with caches that lag, requests that fail, and
+// restarts. In the end the templates are as a naive implementation of the rules says, no template
+// without the controller's label was ever written, and a second pass writes nothing.
 func TestAnythingEndsInStep(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
 		u := &user{T: t, world: w}
-		w.interval = func(string) { // somebody acts between deletion and creation
+		w.interval = func(string) { // a user acts between deletion and creation
 			if rapid.IntRange(0, 5).Draw(t, "interrupt") == 0 {
 				u.act()
 			}
@@ -37,7 +37,7 @@ func TestAnythingEndsInStep(t *testing.T) {
 			}
 		}
 		w.interval, w.lags, w.broken, w.sound = func(string) {}, false, 0, 0
-		for range 10 { // more rounds than there are dependencies: copies go, others come
+		for range 10 { // more passes than there are dependencies between deletions and creations
 			w.collect()
 			w.clock.SetTime(w.clock.Now().Add(awaited))
 			w.work()
@@ -54,13 +54,13 @@ func TestAnythingEndsInStep(t *testing.T) {
 	})
 }
 
-// user does anything.
+// user makes random changes.
 type user struct {
 	*rapid.T
 	*world
 }
 
-// names are few, so that everything meets.
+// The number of names is small, so that objects interact.
 func (u *user) pick(what string, from ...string) string {
 	return rapid.SampledFrom(from).Draw(u.T, what)
 }
@@ -106,8 +106,8 @@ func (u *user) act() {
 	}
 }
 
-// terminate ends a namespace: first it is being deleted, the second time it is gone with all that
-// is in it.
+// terminate deletes a namespace: the first call makes it terminating, the second removes it with
+// its objects.
 func (u *user) terminate(name string) {
 	namespace := u.namespaces[name]
 	switch {
@@ -120,7 +120,7 @@ func (u *user) terminate(name string) {
 	}
 }
 
-// step is a part of the controller's work, or a restart.
+// step is one step of the controller, or a restart.
 func (u *user) step() {
 	u.follow()
 	if u.pick("step", "work", "work", "work", "restart") == "restart" {
@@ -136,7 +136,7 @@ func (u *user) step() {
 	}
 }
 
-// check compares with a naive reading of the rules.
+// check compares with a naive implementation of the rules.
 func (u *user) check() {
 	for name, namespace := range u.namespaces {
 		if namespace.DeletionTimestamp != nil {
@@ -149,7 +149,7 @@ func (u *user) check() {
 			case t == nil:
 				u.Errorf("%s/%s is missing", name, copyName)
 			case unmarked(t):
-				delete(wanted, copyName) // a user's: whatever it is
+				delete(wanted, copyName) // a user's own template
 			case u.orphan(t):
 			case contentOf(t) != o.Spec.Spec.Devices.Requests[0].Exactly.DeviceClassName ||
 				t.Annotations[UIDAnnotation] != string(o.UID) ||
@@ -165,7 +165,7 @@ func (u *user) check() {
 	}
 }
 
-// wanted says which original has which name in a namespace.
+// wanted returns which original must have which copy in a namespace.
 func (u *user) wanted(namespace *metav1.ObjectMeta) map[string]*allotv1alpha1.ClusterResourceClaimTemplate {
 	wanted := map[string]*allotv1alpha1.ClusterResourceClaimTemplate{}
 	for _, o := range u.originals {
@@ -188,8 +188,8 @@ func unmarked(t *template) bool {
 	return t.Annotations[UIDAnnotation] == "" && metav1.GetControllerOf(t) == nil
 }
 
-// orphan tells whether a copy was left by an original that is gone, by a user who took the
-// reference to its owner off.
+// orphan reports whether a copy remains of an original that was deleted, because a user removed the
+// owner reference.
 func (u *user) orphan(t *template) bool {
 	for _, o := range u.originals {
 		if types.UID(t.Annotations[UIDAnnotation]) == o.UID || metav1.IsControlledBy(t, o) ||
@@ -200,7 +200,7 @@ func (u *user) orphan(t *template) bool {
 	return true
 }
 
-// TestDecideDoesNotDependOnOrder shuffles what Decide is given.
+// TestDecideDoesNotDependOnOrder shuffles the arguments of Decide.
 func TestDecideDoesNotDependOnOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()

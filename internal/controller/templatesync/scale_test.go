@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestThousandNamespacesWithTwentyTemplates: a change of one of twenty originals costs what it
-// would cost if there were no others, and what is in step costs nothing, also after a restart. At
-// 50 requests a second these are 40 s for a change, and 20 s for a new original.
+// TestThousandNamespacesWithTwentyTemplates checks that the cost of changing one of twenty
+// originals does not depend on the others, and that copies that are up to date cost nothing, also
+// after a restart. At 50 requests a second, a change takes 40 s, and a new original 20 s.
 func TestThousandNamespacesWithTwentyTemplates(t *testing.T) {
 	const namespaces, originals = 1000, 20
 	w := newWorld()
@@ -50,7 +50,7 @@ func TestThousandNamespacesWithTwentyTemplates(t *testing.T) {
 	}
 }
 
-// catchUp lets the caches follow once: to follow after each look takes too long in a world of this
+// catchUp makes the caches follow once: following after each pass takes too long in a world of this
 // size.
 func (w *world) catchUp() {
 	w.lags = false

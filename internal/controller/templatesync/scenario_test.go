@@ -161,7 +161,8 @@ func (w *world) putOriginal(name string, args map[string]string) {
 	w.originals[name] = o
 }
 
-// putTemplate is kubectl replace --force: another object, of the same metadata.
+// putTemplate does what kubectl replace --force does: it creates another object with the same
+// metadata.
 func (w *world) putTemplate(key string, args map[string]string) {
 	namespace, name, _ := strings.Cut(key, "/")
 	t := &resourcev1.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
@@ -245,8 +246,8 @@ func (w *world) statusText() string {
 	return b.String()
 }
 
-// TestStopFinishesAReplacement tells the process to stop between the deletion of a copy and the
-// creation of the next one.
+// TestStopFinishesAReplacement stops the process between the deletion of a copy and the creation of
+// the next one.
 func TestStopFinishesAReplacement(t *testing.T) {
 	w := newWorld()
 	w.put([]string{"namespace", "a"})

@@ -20,30 +20,30 @@ import (
 	allotv1alpha1 "github.com/allot-dev/allot/api/allot/v1alpha1"
 )
 
-// world is a server, the caches behind it, and a controller on them.
+// world is a server, the caches behind it, and a controller that uses them.
 type world struct {
 	*Controller
 	clock *testclock.FakePassiveClock
 	log   []string
-	last  int // number of the last object version
+	last  int // the last resourceVersion
 
 	namespaces map[string]*metav1.ObjectMeta
 	originals  map[string]*allotv1alpha1.ClusterResourceClaimTemplate
 	templates  map[string]*resourcev1.ResourceClaimTemplate // by namespace/name
 
-	view           view // what the caches show
+	view           view // the content of the caches
 	lags           bool // the caches do not follow
 	due, dueStatus map[string]bool
 
-	refused  map[string]bool   // contents that the server does not take
-	broken   int               // requests that fail
-	sound    int               // requests that succeed before these
+	refused  map[string]bool   // contents that the server rejects
+	broken   int               // number of requests that fail
+	sound    int               // number of requests that succeed before these
 	interval func(what string) // called between two writes of one step
 }
 
 type template = resourcev1.ResourceClaimTemplate
 
-// view is what the caches show.
+// view is the content of the caches.
 type view struct {
 	namespaces map[string]*metav1.ObjectMeta
 	originals  map[string]*Original
@@ -62,7 +62,7 @@ func newWorld() *world {
 	return w
 }
 
-// restart is another process: it knows nothing but what the caches show.
+// restart starts another process, which knows only the caches.
 func (w *world) restart() {
 	w.Controller = newController(&w.view, w, w, w, nothing{}, w.clock)
 	w.queue, w.statuses = queue{w.due}, queue{w.dueStatus}
@@ -74,7 +74,7 @@ func (w *world) restart() {
 	}
 }
 
-// queue has keys once; those that wait for a time come at once, which must do no harm.
+// queue has each key once; delayed keys are due immediately, which must do no harm.
 type queue struct{ due map[string]bool }
 
 func (q queue) Add(key string)                       { q.due[key] = true }
@@ -111,7 +111,7 @@ func (w *world) stamp(m *metav1.ObjectMeta) {
 	}
 }
 
-// follow lets the caches show what the server has, and tells the controller of each difference.
+// follow makes the caches equal to the server, and informs the controller of each difference.
 func (w *world) follow() {
 	if w.lags {
 		return
@@ -152,7 +152,7 @@ func has[T any](m map[string]T, key string) bool {
 	return ok
 }
 
-// work reconciles until nothing is due, or only what waits for the caches or for time.
+// work reconciles until no key is due, except for keys that wait for the caches or for time.
 func (w *world) work() {
 	w.follow()
 	for range 10 {
@@ -194,7 +194,7 @@ func contentOf(t *resourcev1.ResourceClaimTemplate) string {
 	return t.Spec.Spec.Devices.Requests[0].Exactly.DeviceClassName
 }
 
-// Create is the server's.
+// Create implements the server.
 func (w *world) Create(ctx context.Context, t *resourcev1.ResourceClaimTemplate, dryRun bool) (metav1.Object, error) {
 	key := t.Namespace + "/" + t.Name
 	if err := ctx.Err(); err != nil {
@@ -218,7 +218,7 @@ func (w *world) Create(ctx context.Context, t *resourcev1.ResourceClaimTemplate,
 		return nil, err
 	case w.refused[contentOf(t)]:
 		return nil, apierrors.NewInvalid(resourcev1.SchemeGroupVersion.WithKind(templateKind).GroupKind(), "x", nil)
-	case w.templates[key] != nil: // as a real server, after all other checks
+	case w.templates[key] != nil: // after all other checks, as a real server does
 		if !dryRun {
 			w.say("taken: %s", key)
 		}
@@ -244,7 +244,7 @@ func describe(t *resourcev1.ResourceClaimTemplate) string {
 	return contentOf(t) + " of " + t.Labels[Label]
 }
 
-// seen is what the controller looked at, if it is still the same.
+// seen returns the object that the controller has read, if it has not changed since.
 func (w *world) seen(c *Copy) (string, *resourcev1.ResourceClaimTemplate, error) {
 	key := c.Namespace + "/" + c.Name
 	t := w.templates[key]
@@ -261,7 +261,7 @@ func (w *world) seen(c *Copy) (string, *resourcev1.ResourceClaimTemplate, error)
 	return key, t, w.fails(key)
 }
 
-// Repair is the server's.
+// Repair implements the server.
 func (w *world) Repair(_ context.Context, c *Copy, marks metav1.ObjectMeta) error {
 	key, t, err := w.seen(c)
 	if err != nil {
@@ -275,7 +275,7 @@ func (w *world) Repair(_ context.Context, c *Copy, marks metav1.ObjectMeta) erro
 	return nil
 }
 
-// Delete is the server's.
+// Delete implements the server.
 func (w *world) Delete(_ context.Context, c *Copy) error {
 	key, t, err := w.seen(c)
 	if err != nil {
@@ -283,7 +283,7 @@ func (w *world) Delete(_ context.Context, c *Copy) error {
 	}
 	w.say("delete %s: %s", key, describe(t))
 	w.interval("delete " + key)
-	if w.templates[key] != t { // somebody was quicker
+	if w.templates[key] != t { // another writer was faster
 		_, _, err := w.seen(c)
 		return err
 	}
@@ -303,7 +303,7 @@ func (w *world) remove(key string) {
 	w.templates[key] = t
 }
 
-// collect is the garbage collector.
+// collect deletes the copies of deleted originals, as the garbage collector does.
 func (w *world) collect() {
 	for _, key := range slices.Sorted(maps.Keys(w.templates)) {
 		owner := metav1.GetControllerOf(w.templates[key])
@@ -317,7 +317,7 @@ func (w *world) collect() {
 	}
 }
 
-// WriteStatus is the server's.
+// WriteStatus implements the server.
 func (w *world) WriteStatus(
 	_ context.Context, o *Original, status allotv1alpha1.ClusterResourceClaimTemplateStatus,
 ) error {
@@ -332,7 +332,7 @@ func (w *world) WriteStatus(
 	return nil
 }
 
-// Eventf is the recorder's.
+// Eventf implements the event recorder.
 func (w *world) Eventf(_ runtime.Object, kind, reason, format string, args ...any) {
 	w.say("event %s %s: %s", kind, reason, fmt.Sprintf(format, args...))
 }

@@ -19,12 +19,12 @@ import (
 
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// world has a cache, a server that may know of a later Job, and a queue.
+// world has a cache, a server that may have a newer version of the Job, and a queue.
 type world struct {
-	live    *batch.Job // nil: gone
+	live    *batch.Job // nil if it is deleted
 	refuse  error
 	deleted int
-	now     int // added to the queue
+	now     int // keys added to the queue
 	later   []time.Duration
 }
 
@@ -44,7 +44,7 @@ func (w *world) Add(types.NamespacedName) { w.now++ }
 
 func (w *world) AddAfter(_ types.NamespacedName, d time.Duration) { w.later = append(w.later, d) }
 
-// job has ended at the epoch.
+// job returns a Job that finished at the epoch.
 func job(ttl int32, change ...func(*batch.Job)) *batch.Job {
 	j := &batch.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "j"}}
 	j.Spec.TTLSecondsAfterFinished = &ttl
@@ -72,7 +72,7 @@ func TestJobsAreDeletedWhenTheirTimeIsOver(t *testing.T) {
 	for name, tc := range map[string]struct {
 		cached, live *batch.Job
 		refuse, want error
-		asked        int // times that the event put the Job into the queue
+		asked        int // how often the event enqueued the Job
 		deleted      int
 		later        time.Duration
 	}{

@@ -92,7 +92,7 @@ func (d *testDriver) NotifyRegistrationStatus(
 	return &registrationv1.RegistrationStatusResponse{}, nil
 }
 
-// called logs a call, and returns the fault that it must show.
+// called records a call, and returns the fault that it must have.
 func (d *testDriver) called(ctx context.Context, method string, claims []*drav1.Claim) error {
 	var names []string
 	for _, claim := range claims {

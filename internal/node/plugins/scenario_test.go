@@ -265,7 +265,7 @@ func (p *play) await(holds func() bool) error {
 	for !holds() {
 		select {
 		case <-p.changed:
-		case <-time.After(10 * time.Millisecond): // a lost connection is no change for pods
+		case <-time.After(10 * time.Millisecond): // a lost connection does not signal a change for pods
 		case <-deadline:
 			return context.DeadlineExceeded
 		}

@@ -63,7 +63,7 @@ func TestQueueParks(t *testing.T) {
 	q.Wake([]model.Topic{claim, room, devices})
 	wantOrder(t, q, "b", "c")
 
-	// What waits for something new no longer waits for the old; what is removed waits for nothing.
+	// A unit that is parked again waits for the new topics only; a removed unit waits for none.
 	q.Park(entry("a", 0, 1), []model.Topic{room})
 	q.Park(entry("a", 0, 1), []model.Topic{devices})
 	q.Park(entry("b", 0, 1), []model.Topic{devices})
@@ -73,7 +73,7 @@ func TestQueueParks(t *testing.T) {
 	q.Wake([]model.Topic{devices})
 	wantOrder(t, q, "a")
 
-	// A unit is in line or parked, never both.
+	// A unit is queued or parked, never both.
 	q.Park(entry("a", 0, 1), []model.Topic{room})
 	q.Add(entry("a", 0, 1))
 	q.Wake([]model.Topic{room})
@@ -82,15 +82,15 @@ func TestQueueParks(t *testing.T) {
 	}
 }
 
-// P6: units that need a further slice come after those that have not had their first, whatever
-// their priority, and are reached in spite of a stream of these.
+// Units that need another slice come after those that have not had their first, whatever their
+// priority, and are reached although more of these arrive continuously (P6).
 func TestQueueDefers(t *testing.T) {
 	q := queue.New()
 	hard := entry("hard", 9, 1).Deferred()
 	q.Add(hard)
 	q.Add(entry("harder", 10, 1).Deferred().Deferred())
 	q.Add(entry("easy", 0, 2))
-	q.Add(entry("hard", 9, 1)) // something has come up; it is as hard as it was
+	q.Add(entry("hard", 9, 1)) // a topic wakes it, and it still needs several slices
 	wantOrder(t, q, "easy", "hard", "harder")
 
 	q.Add(hard)

@@ -30,8 +30,8 @@ func (e *countingExaminer) Examine(info *model.NodeInfo) (devices int, alternati
 
 func (e *countingExaminer) IsCounted(*model.NodeInfo) bool { return true }
 
-// Of many nodes, a unit looks at those that the one before it has changed (R29): what is remembered
-// of the others is not worked out again.
+// For many nodes, a unit examines only those that the unit before it has changed (R29): the cached
+// results for the others are not computed again.
 func TestExaminesChangedNodes(t *testing.T) {
 	state := model.NewState()
 	for i := range 100 {
@@ -62,8 +62,8 @@ func TestExaminesChangedNodes(t *testing.T) {
 	}
 }
 
-// The key of a kept ranking has a part for each dependency of the preferences that apply, and there
-// is no key if one of these can change with other nodes.
+// The key of a cached ranking has a part for each dependency of the preferences that apply, and
+// there is no key if one of these can change with other nodes.
 func TestKeyFollowsDependencies(t *testing.T) {
 	state := model.NewState()
 	shape := NewShape(nodefit.New(state, &model.Shape{ID: "shape"}))
@@ -91,7 +91,7 @@ func TestKeyFollowsDependencies(t *testing.T) {
 	}
 }
 
-// The document lists the preferences as the table has them.
+// The document lists the preferences in the order of the table.
 func TestDocumentListsPreferences(t *testing.T) {
 	const name = "../../../docs/how-nodes-are-chosen.md"
 	text, err := os.ReadFile(name)

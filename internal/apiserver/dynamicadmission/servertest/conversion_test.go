@@ -99,7 +99,7 @@ func TestConversionWebhook(t *testing.T) {
 	}
 }
 
-// convert answers a ConversionReview: v1 calls size what v2 calls measure.
+// convert responds to a ConversionReview. The field "size" of v1 is "measure" in v2.
 func convert(w http.ResponseWriter, r *http.Request) {
 	var review apiextensionsv1.ConversionReview
 	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// TestQuotaIsEnforced charges claims and ConfigMaps to a quota until it is used up. No controller
-// runs: the test sets the status that one would set at first.
+// TestQuotaIsEnforced creates claims and ConfigMaps until a quota is used up. No controller runs:
+// the test writes the initial status.
 func TestQuotaIsEnforced(t *testing.T) {
 	client, err := kubernetes.NewForConfig(server.Loopback())
 	if err != nil {
@@ -51,7 +51,7 @@ func TestQuotaIsEnforced(t *testing.T) {
 	}
 	eventuallyRefused := func(create func() error, want string) {
 		t.Helper()
-		for range 100 { // objects that come before the server has seen the quota are not charged
+		for range 100 { // objects that are created before the server has seen the quota are not counted
 			err := create()
 			if err == nil {
 				continue

@@ -29,7 +29,7 @@ import (
 
 var server *apiserver.Server
 
-// scenarios counts them, so that no two share a namespace.
+// scenarios is the number of started scenarios, for unique namespaces.
 var scenarios atomic.Int64
 
 func TestMain(m *testing.M) {
@@ -165,7 +165,7 @@ func (s *scenario) mustCreate(t *testing.T, text string) {
 	}
 }
 
-// request sends one request, and describes what came of it.
+// request sends one request, and returns a description of the result.
 func (s *scenario) request(t *testing.T, d *datadriven.TestData, obj *unstructured.Unstructured) string {
 	t.Helper()
 	var dryRun, show []string
@@ -189,7 +189,7 @@ func (s *scenario) request(t *testing.T, d *datadriven.TestData, obj *unstructur
 	case "delete":
 		err = objects.Delete(t.Context(), obj.GetName(), metav1.DeleteOptions{DryRun: dryRun})
 	}
-	out := slices.Compact(s.hooks.takeCalls()) // an update that the cache was too old for is tried again
+	out := slices.Compact(s.hooks.takeCalls()) // an update that conflicts with a newer version is retried
 	for _, text := range s.warnings.take() {
 		out = append(out, "warning: "+s.back.Replace(text))
 	}
@@ -218,7 +218,8 @@ func (s *scenario) version(t *testing.T, obj *unstructured.Unstructured) string 
 	return stored.GetResourceVersion()
 }
 
-// markers are objects of each kind that act on objects of a name, each in its way.
+// markers returns objects of each kind that act only on objects with one name, each in a
+// recognizable way.
 var markers = map[string]string{
 	"MutatingWebhookConfiguration": `
 apiVersion: admissionregistration.k8s.io/v1
@@ -275,8 +276,8 @@ metadata: {name: $MARKER}
 spec: {policyName: $MARKER}`,
 }
 
-// configure creates objects, and waits until they count: informers show a marker that is created
-// after them not before they show the objects themselves.
+// configure creates objects, and waits until they are effective: informers show a marker that was
+// created after them only when they show the objects too.
 func (s *scenario) configure(t *testing.T, text string) {
 	t.Helper()
 	s.mustCreate(t, text)

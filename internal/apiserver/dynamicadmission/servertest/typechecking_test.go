@@ -23,7 +23,8 @@ spec:
   - {expression: object.spec.replicsa <= 5, messageExpression: "'not ' + string(object.spec.replicsa)"}
 `
 
-// TestTypeChecking finds faults in expressions that only the type of the matched objects shows.
+// TestTypeChecking checks that expressions with errors that only the type of the matched objects
+// reveals are reported.
 func TestTypeChecking(t *testing.T) {
 	client, err := kubernetes.NewForConfig(server.Loopback())
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// webhookServer is an HTTPS server that answers reviews by path, as a scenario says.
+// webhookServer is an HTTPS server that responds to reviews as a scenario defines, by path.
 type webhookServer struct {
 	*httptest.Server
 
 	mu sync.Mutex
-	// answers has for each path the lines by which a review is answered.
+	// answers are the lines that define the response to a review, by path.
 	answers map[string][]string
 	calls   []string
 }
@@ -47,7 +47,7 @@ func (s *webhookServer) set(path string, answer []string) {
 	s.answers[path] = answer
 }
 
-// takeCalls returns the calls since the last look.
+// takeCalls returns the calls since it was last called.
 func (s *webhookServer) takeCalls() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,8 +93,7 @@ func (s *webhookServer) review(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(review)
 }
 
-// call describes a review: what is done to which resource in which version, and what kind of
-// request it is.
+// call describes a review: the operation, the resource with its version, and the kind of request.
 func call(path string, r *admissionv1.AdmissionRequest) string {
 	out := fmt.Sprintf("called %s: %s %s/%s %s", path, r.Operation, r.Resource.Version, r.Resource.Resource, r.Kind.Kind)
 	if r.SubResource != "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/templatesync"
 )
 
-// TestIdle counts requests once everything is in step, also after a restart: there are none.
+// TestIdle checks that no requests are sent once all copies are up to date, also after a restart.
 func TestIdle(t *testing.T) {
 	start(t, templatesync.Options{})
 	newNamespaces(t, 20)
@@ -15,7 +15,7 @@ func TestIdle(t *testing.T) {
 	awaitStatus(t, "idle", "20/20/0 InStep")
 	again := start(t, templatesync.Options{})
 	quiet := func(c call) bool { return c.verb != "watch" && c.verb != "list" }
-	time.Sleep(2 * time.Second) // that nothing happens takes time
+	time.Sleep(2 * time.Second) // the absence of requests can only be seen after a while
 	if n := again.count(quiet); n != 0 {
 		t.Errorf("%d requests with nothing to do", n)
 	}
@@ -25,8 +25,7 @@ func TestIdle(t *testing.T) {
 }
 
 // TestLimit changes an original of 100 namespaces at 50 requests a second: two requests a namespace
-// and one dry run take four seconds, and a namespace that comes in the middle does not wait for the
-// others.
+// and one dry run take four seconds, and a new namespace does not wait for the others.
 func TestLimit(t *testing.T) {
 	const namespaces, qps, burst = 100, 50, 10
 	newNamespaces(t, namespaces)
@@ -60,8 +59,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestThousandNamespaces makes and changes an original of 1,000 namespaces: the requests are those
-// that the rate is reckoned by.
+// TestThousandNamespaces creates and changes an original of 1,000 namespaces, and checks the number
+// of requests on which the time depends.
 func TestThousandNamespaces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes 1,000 namespaces")

@@ -20,7 +20,7 @@ import (
 
 var resource = allotv1alpha1.ClusterResourceClaimTemplates
 
-// newNamespaces makes namespaces with the test's label.
+// newNamespaces creates namespaces with the test's label.
 func newNamespaces(t *testing.T, count int) []string {
 	t.Helper()
 	names := make([]string, count)
@@ -49,7 +49,7 @@ func spec(class string) resourcev1.ResourceClaimSpec {
 	return resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{r}}}
 }
 
-// newOriginal makes an original for the test's namespaces; it is deleted at the end.
+// newOriginal creates an original for the test's namespaces; it is deleted at the end.
 func newOriginal(t *testing.T, name, class string) {
 	t.Helper()
 	o := &allotv1alpha1.ClusterResourceClaimTemplate{
@@ -97,8 +97,8 @@ func original(t *testing.T, name string) *allotv1alpha1.ClusterResourceClaimTemp
 	return o
 }
 
-// awaitStatus waits for the status of the present generation to be: wanted, in step, conflicting,
-// and the reason of InSync.
+// awaitStatus waits until the status of the current generation has these values: wanted, in sync,
+// conflicting, and the reason of InSync.
 func awaitStatus(t *testing.T, name, want string) {
 	t.Helper()
 	eventually(t, "status of "+name+": "+want, func() bool {
@@ -109,7 +109,7 @@ func awaitStatus(t *testing.T, name, want string) {
 	})
 }
 
-// classOf is the class that the copy in a namespace asks for; "" if there is no copy.
+// classOf returns the class that the copy in a namespace requests; "" if there is no copy.
 func classOf(t *testing.T, namespace, name string) string {
 	t.Helper()
 	c, err := typed.ResourceV1().ResourceClaimTemplates(namespace).Get(t.Context(), name, metav1.GetOptions{})
@@ -119,7 +119,7 @@ func classOf(t *testing.T, namespace, name string) string {
 	return must(c, err)(t).Spec.Spec.Devices.Requests[0].Exactly.DeviceClassName
 }
 
-// newPod makes a pod that wants a claim from a template.
+// newPod creates a pod with a claim from a template.
 func newPod(t *testing.T, namespace, name, template string) {
 	t.Helper()
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -128,7 +128,7 @@ func newPod(t *testing.T, namespace, name, template string) {
 	must(typed.CoreV1().Pods(namespace).Create(t.Context(), p, metav1.CreateOptions{}))(t)
 }
 
-// claimOf waits for the claim of a pod.
+// claimOf waits for the claim of a pod, and returns it.
 func claimOf(t *testing.T, namespace, pod string) *resourcev1.ResourceClaim {
 	t.Helper()
 	name := ""

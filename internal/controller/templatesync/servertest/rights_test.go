@@ -16,10 +16,10 @@ import (
 	"github.com/allot-dev/allot/internal/controller/templatesync"
 )
 
-// TestRightsAreExactlyWhatIsCalled takes the controller through all that it does, and compares its
-// calls with the rights of its service account. (All tests run as that account, so that a right
-// that is missing fails them.) Leases are the process's; the script template_sync runs it as the
-// service account.
+// TestRightsAreExactlyWhatIsCalled makes the controller do everything that it can do, and compares
+// its requests with the permissions of its service account. (All tests run as this account, so a
+// missing permission makes them fail.) Leases belong to the process; the script template_sync runs
+// it as the service account.
 func TestRightsAreExactlyWhatIsCalled(t *testing.T) {
 	w := start(t, templatesync.Options{})
 	ns := newNamespaces(t, 1)[0]
@@ -61,21 +61,21 @@ func strip(t *testing.T, namespace, name, metadata string) {
 	)(t)
 }
 
-// calls are the requests in the words of roles.
+// calls returns the requests as rules of roles.
 func (w *wire) calls() map[string]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	called := map[string]bool{}
 	for _, c := range w.requests {
 		called[c.verb+" "+c.group+"/"+c.resource] = true
-		if c.verb == "watch" { // the list comes in the watch, where the server can do that
+		if c.verb == "watch" { // the list is part of the watch, if the server supports that
 			called["list "+c.group+"/"+c.resource] = true
 		}
 	}
 	return called
 }
 
-// allowances are what the roles of the manifest allow, but for leases.
+// allowances returns what the roles of the manifest permit, except for leases.
 func allowances(t *testing.T) map[string]bool {
 	t.Helper()
 	allowed := map[string]bool{}

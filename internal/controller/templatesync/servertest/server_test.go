@@ -36,7 +36,7 @@ import (
 	"github.com/allot-dev/allot/internal/metrics"
 )
 
-// patience is how long a test waits for what must come.
+// patience limits how long a test waits for an expected change.
 const patience = time.Minute
 
 // The server, and the administrator's clients.
@@ -96,8 +96,7 @@ func connect(server *apiserver.Server, path string) (err error) {
 	return err
 }
 
-// startOthers runs the controllers that generate claims, and collect the copies of originals that
-// are gone.
+// startOthers runs the controllers that generate claims and delete the copies of deleted originals.
 func startOthers(ctx context.Context, server *apiserver.Server) error {
 	set, err := client.New(server.Loopback())
 	if err != nil {
@@ -200,7 +199,7 @@ func start(t *testing.T, opts templatesync.Options) *wire {
 	return w
 }
 
-// eventually waits until what is said of the server holds.
+// eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
@@ -211,7 +210,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	t.Fatalf("not within %s: %s", patience, what)
 }
 
-// must ends the test when a call fails.
+// must ends the test if a call fails.
 func must[T any](v T, err error) func(*testing.T) T {
 	return func(t *testing.T) T {
 		t.Helper()

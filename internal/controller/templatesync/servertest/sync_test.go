@@ -17,9 +17,9 @@ import (
 	"github.com/allot-dev/allot/internal/controller/templatesync"
 )
 
-// TestF31ManyNamespacesAndANewOne: one original, 100 namespaces, with one request each; a pod that
-// comes together with its namespace gets its claim without anybody's retry. How long that took is
-// logged: it should be less than 5 s where the machine does little else.
+// TestF31ManyNamespacesAndANewOne checks that an original is copied to 100 namespaces, with one
+// request each, and that a pod that is created together with its namespace gets its claim without a
+// retry by a user. The time is logged: it should be less than 5 s on a machine without other load.
 func TestF31ManyNamespacesAndANewOne(t *testing.T) {
 	w := start(t, templatesync.Options{QPS: 100, Burst: 100})
 	newNamespaces(t, 100)
@@ -39,8 +39,8 @@ func TestF31ManyNamespacesAndANewOne(t *testing.T) {
 	awaitStatus(t, "h100", "101/101/0 InStep")
 }
 
-// TestF31ForeignTemplate: it is not touched, it is reported with an event, and makes way when it
-// goes.
+// TestF31ForeignTemplate checks that a user's template is not changed, is reported by an event, and
+// is replaced by a copy once it is deleted.
 func TestF31ForeignTemplate(t *testing.T) {
 	start(t, templatesync.Options{})
 	ns := newNamespaces(t, 2)
@@ -71,9 +71,9 @@ func TestF31ForeignTemplate(t *testing.T) {
 	awaitStatus(t, "taken", "2/2/0 InStep")
 }
 
-// TestReplaceBetweenPods holds the controller between the deletion of a copy and the creation of
-// the next one: a pod that is created meanwhile is not refused, and gets a claim of the new content
-// as soon as there is a copy; claims that exist stay.
+// TestReplaceBetweenPods pauses the controller between the deletion of a copy and the creation of
+// the next one: a pod that is created meanwhile is not rejected, and gets a claim of the new
+// content as soon as there is a copy; existing claims remain.
 func TestReplaceBetweenPods(t *testing.T) {
 	w := start(t, templatesync.Options{})
 	ns := newNamespaces(t, 1)[0]
@@ -93,7 +93,8 @@ func TestReplaceBetweenPods(t *testing.T) {
 	}
 }
 
-// TestRefusedContentReplacesNothing: the definition cannot check everything, the server does.
+// TestRefusedContentReplacesNothing checks content that the definition cannot validate, and that
+// the server rejects.
 func TestRefusedContentReplacesNothing(t *testing.T) {
 	start(t, templatesync.Options{})
 	ns := newNamespaces(t, 2)
@@ -113,8 +114,8 @@ func TestRefusedContentReplacesNothing(t *testing.T) {
 	awaitStatus(t, "refused", "2/2/0 InStep")
 }
 
-// TestDrift undoes what users do to copies, and the garbage collector removes the copies with the
-// original.
+// TestDrift checks that changes of copies by users are reverted, and that the garbage collector
+// removes the copies with the original.
 func TestDrift(t *testing.T) {
 	start(t, templatesync.Options{})
 	ns := newNamespaces(t, 1)[0]
@@ -145,7 +146,7 @@ func TestDrift(t *testing.T) {
 			len(c.OwnerReferences) == 1
 	})
 
-	// kubectl replace --force, with everything that the copy has but another content
+	// kubectl replace --force, with all metadata of the copy but another content
 	forged := must(copies.Get(t.Context(), "drift", metav1.GetOptions{}))(t)
 	forged.Spec.Spec.Devices.Requests[0].Exactly.Count = 8
 	forged.UID, forged.ResourceVersion, forged.ManagedFields = "", "", nil
@@ -167,13 +168,13 @@ func TestDrift(t *testing.T) {
 	eventually(t, "the copy goes with its original", func() bool { return classOf(t, ns, "drift") == "" })
 }
 
-// TestTerminatingNamespace is left alone.
+// TestTerminatingNamespace checks that nothing is written to a terminating namespace.
 func TestTerminatingNamespace(t *testing.T) {
 	w := start(t, templatesync.Options{})
 	ns := newNamespaces(t, 2)
 	newOriginal(t, "ending", "gpu.example.com")
 	awaitStatus(t, "ending", "2/2/0 InStep")
-	// No namespace controller runs here: it stays as it is.
+	// No namespace controller runs here, so it remains terminating.
 	if err := typed.CoreV1().Namespaces().Delete(t.Context(), ns[0], metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}

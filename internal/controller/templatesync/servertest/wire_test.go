@@ -10,7 +10,8 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// wire is what goes from the controller to the server: it counts, and can hold creations back.
+// wire is the connection from the controller to the server: it records requests, and can delay
+// creations.
 type wire struct {
 	mu       sync.Mutex
 	requests []call
@@ -98,7 +99,7 @@ func (w *wire) holdCreations(namespace string) (release func()) {
 	}
 }
 
-// count is the number of requests so far for which is true.
+// count returns the number of requests so far for which is returns true.
 func (w *wire) count(which func(call) bool) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -111,8 +112,8 @@ func (w *wire) count(which func(call) bool) int {
 	return n
 }
 
-// before is the number of requests for which is true that came before the first one to
-// namespace.
+// before returns the number of requests for which is returns true and that were sent before the
+// first one to namespace.
 func (w *wire) before(namespace string, which func(call) bool) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
