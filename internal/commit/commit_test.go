@@ -35,8 +35,8 @@ type server struct {
 	onBind func(attempt int, pod string) error
 	binds  int
 	made   int
-	// away is how many reads get no response.
-	away int
+	// failingReads is how many reads get no response.
+	failingReads int
 	// onWrite is called after a write of a claim, and may lose the response.
 	onWrite func(what string) error
 	// minCount is the minCount of all gangs.
@@ -162,8 +162,8 @@ func (s *server) Delete(_ context.Context, c *resource.ResourceClaim) error {
 func (s *server) MinCount(context.Context, model.Key, types.UID) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.away > 0 {
-		s.away--
+	if s.failingReads > 0 {
+		s.failingReads--
 		return 0, apierrors.NewServiceUnavailable("away")
 	}
 	return s.minCount, nil
@@ -172,8 +172,8 @@ func (s *server) MinCount(context.Context, model.Key, types.UID) (int, error) {
 func (s *server) BoundTo(_ context.Context, key model.Key, _ types.UID) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.away > 0 {
-		s.away--
+	if s.failingReads > 0 {
+		s.failingReads--
 		return "", apierrors.NewServiceUnavailable("away")
 	}
 	return s.bound[key], nil
@@ -242,10 +242,10 @@ func TestSharedClaimIsWrittenOnceBeforeTheBinds(t *testing.T) {
 
 // A plan for a gang is made for one minCount. If it has changed, nothing of the plan is written
 // (P9).
-func TestAnotherMinCountRefuses(t *testing.T) {
+func TestChangedMinCountFailsThePlan(t *testing.T) {
 	for minCount, written := range map[int]bool{0: true, 2: true, 3: false} {
 		s := newServer(claim("c"))
-		s.minCount, s.away = minCount, 3
+		s.minCount, s.failingReads = minCount, 3
 		plan := gang(2, claimPlan("c", group))
 		plan.MinCount = 2
 		result := s.committer().Commit(t.Context(), plan)
@@ -282,7 +282,7 @@ func TestStaleCacheIsWrittenOverTheNewerObject(t *testing.T) {
 
 // A claim that was allocated by another writer makes the plan fail, and the writes to other claims
 // are reverted.
-func TestRefusedPlanLeavesNothingBehind(t *testing.T) {
+func TestFailedPlanLeavesNoClaims(t *testing.T) {
 	s := newServer(claim("a"), claim("b"))
 	taken := claim("b")
 	taken.ResourceVersion = "2"
@@ -300,7 +300,7 @@ func TestRefusedPlanLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestConsumerLimitRefuses(t *testing.T) {
+func TestConsumerLimitFailsThePlan(t *testing.T) {
 	c := claim("c")
 	c.Status.Allocation = &resource.AllocationResult{}
 	for i := range model.MaxConsumers {
@@ -314,7 +314,7 @@ func TestConsumerLimitRefuses(t *testing.T) {
 	}
 }
 
-func TestBindWhoseAnswerWasLostCounts(t *testing.T) {
+func TestBindWithLostResponseCounts(t *testing.T) {
 	s := newServer()
 	s.onBind = func(attempt int, pod string) error {
 		if attempt == 1 {
@@ -328,7 +328,7 @@ func TestBindWhoseAnswerWasLostCounts(t *testing.T) {
 	}
 }
 
-func TestPodThatIsGoneFailsAlone(t *testing.T) {
+func TestDeletedPodFailsAlone(t *testing.T) {
 	s := newServer(claim("c"))
 	s.onBind = func(_ int, pod string) error {
 		if pod == "p-1" {
@@ -357,7 +357,7 @@ func TestBindOfAnEarlierPlanCounts(t *testing.T) {
 
 // An allocation whose response was lost belongs to the plan: the plan succeeds, and if it fails
 // later, the claim is deallocated.
-func TestAllocationWhoseAnswerWasLost(t *testing.T) {
+func TestAllocationWithLostResponse(t *testing.T) {
 	for _, refused := range []bool{false, true} {
 		t.Run(fmt.Sprint("refused=", refused), func(t *testing.T) {
 			s := newServer(claim("a"), claim("b"))
@@ -389,7 +389,7 @@ func TestAllocationWhoseAnswerWasLost(t *testing.T) {
 }
 
 // Consumers that a claim had before the plan, or got since, remain if the plan fails.
-func TestOnlyWhatWasAddedIsTakenBack(t *testing.T) {
+func TestOnlyAddedConsumersAreReverted(t *testing.T) {
 	taken := claim("b")
 	taken.Status.Allocation = &resource.AllocationResult{}
 	held := claim("a")
@@ -421,7 +421,7 @@ func TestOnlyWhatWasAddedIsTakenBack(t *testing.T) {
 
 // The cache may be outdated, so the API is read before a plan is reported as failed or already
 // written.
-func TestOutdatedCacheDoesNotAnswer(t *testing.T) {
+func TestOutdatedCacheIsNotTrusted(t *testing.T) {
 	allocated := claim("c")
 	allocated.Status.Allocation = claimPlan("c").Allocation.Result()
 	allocated.Status.ReservedFor = []model.Consumer{group}

@@ -46,27 +46,27 @@ type placementWrite struct {
 
 // possible reports whether the binds can be written as a whole: those of a gang or of a tree of
 // groups, if the server can do that. It fails only if ctx ends.
-func (c *placementWrite) possible(ctx context.Context) (bool, error) {
-	together := c.plan.MinCount > 0 || c.plan.Unit.Tree
-	if c.placements.api == nil || !together || len(c.plan.Pods) < 2 {
+func (w *placementWrite) possible(ctx context.Context) (bool, error) {
+	together := w.plan.MinCount > 0 || w.plan.Unit.Tree
+	if w.placements.api == nil || !together || len(w.plan.Pods) < 2 {
 		return false, nil
 	}
-	s := &c.placements
+	s := &w.placements
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.yes || c.clock.Now().Before(s.nextCheck) {
+	if s.yes || w.clock.Now().Before(s.nextCheck) {
 		return s.yes, nil
 	}
-	err := c.repeatRead(ctx, func() (err error) {
+	err := w.repeatRead(ctx, func() (err error) {
 		s.yes, err = s.api.ServesPlacements(ctx)
 		return err
 	})
-	s.nextCheck = c.clock.Now().Add(askAgain)
+	s.nextCheck = w.clock.Now().Add(askAgain)
 	return s.yes, err
 }
 
-// forget makes the next plan ask the server again.
-func (s *placementSupport) forget() {
+// reset makes the next plan ask the server again.
+func (s *placementSupport) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.yes = false
@@ -74,22 +74,22 @@ func (s *placementSupport) forget() {
 
 // write binds all pods of the plan or none. A plan that is too large for one request is written in
 // as few as possible; if one after the first is refused, its pods count as failed.
-func (c *placementWrite) write(ctx context.Context) Result {
+func (w *placementWrite) write(ctx context.Context) Result {
 	result := Result{Failed: map[model.Key]error{}}
 	limit := placement.MaxPods
-	for left := c.plan.Pods; len(left) > 0; {
+	for left := w.plan.Pods; len(left) > 0; {
 		n := min(len(left), limit)
-		failed, err := c.place(ctx, left[:n])
+		failed, err := w.place(ctx, left[:n])
 		switch {
 		case n > 1 && apierrors.IsRequestEntityTooLargeError(err):
 			limit = n / 2
 			continue
 		case isUnavailable(err):
-			c.placements.forget()
-			failed = c.bindEach(ctx, left)
+			w.placements.reset()
+			failed = w.bindEach(ctx, left)
 			n = len(left)
-		case err != nil && ctx.Err() == nil && len(left) == len(c.plan.Pods):
-			return Result{Refused: refusedPlacement(c.plan, err)}
+		case err != nil && ctx.Err() == nil && len(left) == len(w.plan.Pods):
+			return Result{Refused: refusedPlacement(w.plan, err)}
 		case err != nil:
 			failed = failAll(left, err)
 			n = len(left)
@@ -103,15 +103,15 @@ func (c *placementWrite) write(ctx context.Context) Result {
 // place repeats the request for some pods until the server answers. A repetition is harmless: the
 // server waits for the end of the first request, and accepts pods that are on their nodes. Only the
 // refusal of a first request shows that no pod was bound.
-func (c *placementWrite) place(ctx context.Context, pods []plan.Pod) (failed map[model.Key]error, err error) {
-	unit := c.plan.Unit.Key
+func (w *placementWrite) place(ctx context.Context, pods []plan.Pod) (failed map[model.Key]error, err error) {
+	unit := w.plan.Unit.Key
 	request := &placement.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: unit.Namespace, Name: unit.Name}}
 	for i := range pods {
 		request.Spec.Pods = append(request.Spec.Pods,
 			placement.PodPlacement{Name: pods[i].Pod.Name, UID: pods[i].UID, NodeName: pods[i].Node})
 	}
 	for attempt := 0; ; attempt++ {
-		answer, err := c.send(ctx, request)
+		answer, err := w.send(ctx, request)
 		if err == nil {
 			return unbound(pods, answer), nil
 		}
@@ -119,28 +119,28 @@ func (c *placementWrite) place(ctx context.Context, pods []plan.Pod) (failed map
 			if attempt == 0 {
 				return nil, err
 			}
-			return c.outcomes(ctx, pods, err), nil
+			return w.outcomes(ctx, pods, err), nil
 		}
-		if canceled := c.pause(ctx, attempt); canceled != nil {
+		if canceled := w.pause(ctx, attempt); canceled != nil {
 			return nil, errors.Join(canceled, err)
 		}
 	}
 }
 
 // send sends one request, within the limit of concurrent writes.
-func (c *placementWrite) send(ctx context.Context, request *placement.Placement) (*placement.Placement, error) {
-	if err := c.writes.Acquire(ctx, 1); err != nil {
+func (w *placementWrite) send(ctx context.Context, request *placement.Placement) (*placement.Placement, error) {
+	if err := w.writes.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
-	defer c.writes.Release(1)
-	return c.placements.api.Place(ctx, request)
+	defer w.writes.Release(1)
+	return w.placements.api.Place(ctx, request)
 }
 
 // outcomes returns the pods that are not on their nodes, after a repeated request was refused. The
 // first one may have been carried out, and a pod may have changed since.
-func (c *placementWrite) outcomes(ctx context.Context, pods []plan.Pod, failure error) map[model.Key]error {
-	return c.tryEach(ctx, pods, func(ctx context.Context, bind *plan.Pod) error {
-		return c.outcome(ctx, bind, failure)
+func (w *placementWrite) outcomes(ctx context.Context, pods []plan.Pod, failure error) map[model.Key]error {
+	return w.tryEach(ctx, pods, func(ctx context.Context, bind *plan.Pod) error {
+		return w.outcome(ctx, bind, failure)
 	})
 }
 

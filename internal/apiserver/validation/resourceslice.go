@@ -24,9 +24,9 @@ func ValidateResourceSliceUpdate(slice, old *resourcev1.ResourceSlice) field.Err
 	path := field.NewPath("spec")
 	return join(
 		metadataUpdate(&slice.ObjectMeta, &old.ObjectMeta),
-		same(path.Child("driver"), slice.Spec.Driver, old.Spec.Driver),
-		same(path.Child("pool", "name"), slice.Spec.Pool.Name, old.Spec.Pool.Name),
-		same(path.Child("nodeName"), slice.Spec.NodeName, old.Spec.NodeName),
+		immutableField(path.Child("driver"), slice.Spec.Driver, old.Spec.Driver),
+		immutableField(path.Child("pool", "name"), slice.Spec.Pool.Name, old.Spec.Pool.Name),
+		immutableField(path.Child("nodeName"), slice.Spec.NodeName, old.Spec.NodeName),
 		sliceSpec(&slice.Spec, &old.Spec),
 	)
 }
@@ -171,7 +171,7 @@ func partitionType(path *field.Path, spec *resourcev1.ResourceSliceSpec) field.E
 		}
 		at = at.Child("attributes").Key(name)
 		if !ok {
-			return one(field.Required(at, "named by `partitionTypeAttribute`"))
+			return errorList(field.Required(at, "named by `partitionTypeAttribute`"))
 		}
 		return check(attribute.StringValue != nil, at, "", "must be a string, since `partitionTypeAttribute` names it")
 	})
