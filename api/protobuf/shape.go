@@ -20,61 +20,61 @@ type shape interface {
 // always is a plain scalar or struct, which is written even if it is zero.
 type always struct{ element }
 
-func (s always) size(f *field, v reflect.Value) int { return len(f.key) + s.element.size(v) }
+func (a always) size(f *field, v reflect.Value) int { return len(f.key) + a.element.size(v) }
 
-func (s always) write(f *field, buf []byte, i int, v reflect.Value) (int, error) {
-	return f.writeElement(s.element, buf, i, v)
+func (a always) write(f *field, buf []byte, i int, v reflect.Value) (int, error) {
+	return f.writeElement(a.element, buf, i, v)
 }
 
-func (s always) read(f *field, r record, v reflect.Value) error {
-	return readElement(s.element, r, v)
+func (a always) read(f *field, r record, v reflect.Value) error {
+	return readElement(a.element, r, v)
 }
 
 // unlessNil is a slice that is a single element: bytes, or a list type with generated methods such
 // as metav1.Verbs.
 type unlessNil struct{ element }
 
-func (s unlessNil) size(f *field, v reflect.Value) int {
+func (u unlessNil) size(f *field, v reflect.Value) int {
 	if v.IsNil() {
 		return 0
 	}
-	return len(f.key) + s.element.size(v)
+	return len(f.key) + u.element.size(v)
 }
 
-func (s unlessNil) write(f *field, buf []byte, i int, v reflect.Value) (int, error) {
+func (u unlessNil) write(f *field, buf []byte, i int, v reflect.Value) (int, error) {
 	if v.IsNil() {
 		return i, nil
 	}
-	return f.writeElement(s.element, buf, i, v)
+	return f.writeElement(u.element, buf, i, v)
 }
 
-func (s unlessNil) read(f *field, r record, v reflect.Value) error {
-	return readElement(s.element, r, v)
+func (u unlessNil) read(f *field, r record, v reflect.Value) error {
+	return readElement(u.element, r, v)
 }
 
 // pointer is written if it is set.
 type pointer struct{ element }
 
-func (s pointer) size(f *field, v reflect.Value) int {
+func (p pointer) size(f *field, v reflect.Value) int {
 	if v.IsNil() {
 		return 0
 	}
-	return len(f.key) + s.element.size(v.Elem())
+	return len(f.key) + p.element.size(v.Elem())
 }
 
-func (s pointer) write(f *field, buf []byte, i int, v reflect.Value) (int, error) {
+func (p pointer) write(f *field, buf []byte, i int, v reflect.Value) (int, error) {
 	if v.IsNil() {
 		return i, nil
 	}
-	return f.writeElement(s.element, buf, i, v.Elem())
+	return f.writeElement(p.element, buf, i, v.Elem())
 }
 
-func (s pointer) read(f *field, r record, v reflect.Value) error {
+func (p pointer) read(f *field, r record, v reflect.Value) error {
 	// A scalar gets new memory each time: the caller may hold the replaced pointer.
-	if v.IsNil() || !merges(s.element) {
+	if v.IsNil() || !merges(p.element) {
 		v.Set(reflect.New(v.Type().Elem()))
 	}
-	return readElement(s.element, r, v.Elem())
+	return readElement(p.element, r, v.Elem())
 }
 
 // merges reports whether reading an element twice into one value differs from reading it only the
@@ -90,18 +90,18 @@ func merges(e element) bool {
 // list is a slice with one record per item.
 type list struct{ element }
 
-func (s list) size(f *field, v reflect.Value) int {
+func (l list) size(f *field, v reflect.Value) int {
 	n := v.Len() * len(f.key)
 	for i := range v.Len() {
-		n += s.element.size(v.Index(i))
+		n += l.element.size(v.Index(i))
 	}
 	return n
 }
 
-func (s list) write(f *field, buf []byte, i int, v reflect.Value) (int, error) {
+func (l list) write(f *field, buf []byte, i int, v reflect.Value) (int, error) {
 	for at := v.Len() - 1; at >= 0; at-- {
 		var err error
-		if i, err = f.writeElement(s.element, buf, i, v.Index(at)); err != nil {
+		if i, err = f.writeElement(l.element, buf, i, v.Index(at)); err != nil {
 			return 0, within("["+strconv.Itoa(at)+"]", err)
 		}
 	}
@@ -109,9 +109,9 @@ func (s list) write(f *field, buf []byte, i int, v reflect.Value) (int, error) {
 }
 
 // read also accepts packed numbers: decoders must, although upstream's encoder does not write them.
-func (s list) read(f *field, r record, v reflect.Value) error {
-	if r.wire != wireBytes || s.element.wire() != wireVarint {
-		return s.readItem(r, v)
+func (l list) read(f *field, r record, v reflect.Value) error {
+	if r.wire != wireBytes || l.element.wire() != wireVarint {
+		return l.readItem(r, v)
 	}
 	for rest := r.bytes; len(rest) > 0; {
 		item := record{number: r.number, wire: wireVarint}
@@ -119,20 +119,20 @@ func (s list) read(f *field, r record, v reflect.Value) error {
 		if item.varint, rest, err = readVarint(rest); err != nil {
 			return err
 		}
-		if err := s.readItem(item, v); err != nil {
+		if err := l.readItem(item, v); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s list) readItem(r record, v reflect.Value) error {
+func (l list) readItem(r record, v reflect.Value) error {
 	at := v.Len()
 	v.Grow(1)
 	v.SetLen(at + 1)
 	item := v.Index(at)
 	item.SetZero() // memory beyond the length may have been used before
-	if err := readElement(s.element, r, item); err != nil {
+	if err := readElement(l.element, r, item); err != nil {
 		return within("["+strconv.Itoa(at)+"]", err)
 	}
 	return nil
@@ -147,27 +147,27 @@ func (mapping) wire() wireType { return wireBytes }
 const entryKeySize = 1 // of the keys of both fields
 
 // entrySize returns the length of an entry. A nil slice as value is omitted.
-func (s mapping) entrySize(k string, v reflect.Value) int {
+func (m mapping) entrySize(k string, v reflect.Value) int {
 	n := entryKeySize + sizeWithLength(len(k))
 	if v.Kind() == reflect.Slice && v.IsNil() {
 		return n
 	}
-	return n + entryKeySize + s.element.size(v)
+	return n + entryKeySize + m.element.size(v)
 }
 
-func (s mapping) size(f *field, v reflect.Value) int {
+func (m mapping) size(f *field, v reflect.Value) int {
 	if v.Len() == 0 {
 		return 0
 	}
 	n, value := 0, reflect.New(v.Type().Elem()).Elem()
 	for entry := v.MapRange(); entry.Next(); {
 		value.SetIterValue(entry)
-		n += len(f.key) + sizeWithLength(s.entrySize(entry.Key().String(), value))
+		n += len(f.key) + sizeWithLength(m.entrySize(entry.Key().String(), value))
 	}
 	return n
 }
 
-func (s mapping) write(f *field, buf []byte, i int, v reflect.Value) (int, error) {
+func (m mapping) write(f *field, buf []byte, i int, v reflect.Value) (int, error) {
 	if v.Len() == 0 {
 		return i, nil
 	}
@@ -176,7 +176,7 @@ func (s mapping) write(f *field, buf []byte, i int, v reflect.Value) (int, error
 	value := reflect.New(v.Type().Elem()).Elem()
 	for _, k := range slices.Backward(keys) {
 		value.Set(v.MapIndex(k))
-		start, err := s.writeEntry(buf, i, k.String(), value)
+		start, err := m.writeEntry(buf, i, k.String(), value)
 		if err != nil {
 			return 0, within("["+strconv.Quote(k.String())+"]", err)
 		}
@@ -185,23 +185,23 @@ func (s mapping) write(f *field, buf []byte, i int, v reflect.Value) (int, error
 	return i, nil
 }
 
-func (s mapping) writeEntry(buf []byte, i int, k string, v reflect.Value) (int, error) {
+func (m mapping) writeEntry(buf []byte, i int, k string, v reflect.Value) (int, error) {
 	if v.Kind() != reflect.Slice || !v.IsNil() {
 		var err error
-		if i, err = s.element.write(buf, i, v); err != nil {
+		if i, err = m.element.write(buf, i, v); err != nil {
 			return 0, err
 		}
-		i = putVarint(buf, i, key(2, s.element.wire()))
+		i = putVarint(buf, i, key(2, m.element.wire()))
 	}
 	return putVarint(buf, putString(buf, i, k), key(1, wireBytes)), nil
 }
 
-func (s mapping) read(f *field, r record, v reflect.Value) error {
+func (m mapping) read(f *field, r record, v reflect.Value) error {
 	if r.wire != wireBytes {
 		return wrongWire(r, wireBytes)
 	}
 	k, value := "", reflect.New(v.Type().Elem()).Elem()
-	if _, ok := s.element.(bytesElement); ok {
+	if _, ok := m.element.(bytesElement); ok {
 		value.SetBytes([]byte{}) // of an entry without a value
 	}
 	for rest := r.bytes; len(rest) > 0; {
@@ -217,7 +217,7 @@ func (s mapping) read(f *field, r record, v reflect.Value) error {
 		case part.number == 1:
 			k = string(part.bytes)
 		case part.number == 2:
-			if err := readElement(s.element, part, value); err != nil {
+			if err := readElement(m.element, part, value); err != nil {
 				return within("["+strconv.Quote(k)+"]", err)
 			}
 		}

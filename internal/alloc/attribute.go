@@ -22,10 +22,10 @@ type attribute struct {
 }
 
 // attributeFor returns the attribute with this name as seen by devices of the alternative.
-func (o *alternative) attributeFor(name resourcev1.FullyQualifiedName, sel *selection) attribute {
+func (alt *alternative) attributeFor(name resourcev1.FullyQualifiedName, sel *selection) attribute {
 	a := attribute{name: name}
-	for i := range o.spec.DerivedAttributes {
-		if derived := &o.spec.DerivedAttributes[i]; derived.Name == name {
+	for i := range alt.spec.DerivedAttributes {
+		if derived := &alt.spec.DerivedAttributes[i]; derived.Name == name {
 			a.expression, a.selection = derived.Expression, sel
 		}
 	}

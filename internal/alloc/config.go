@@ -91,24 +91,24 @@ func (p *Problem) servedBy(w, alternative int) servedRequest {
 
 // ofClass returns the names of all requests with the class of the i-th request, or nil if an
 // earlier request has the same class.
-func (list servedRequests) ofClass(i int) []string {
+func (s servedRequests) ofClass(i int) []string {
 	var names []string
-	for k := range list {
-		if list[k].class != list[i].class {
+	for k := range s {
+		if s[k].class != s[i].class {
 			continue
 		}
 		if k < i {
 			return nil
 		}
-		names = append(names, list[k].name)
+		names = append(names, s[k].name)
 	}
 	return names
 }
 
 // appliesTo reports whether a configuration entry for these requests applies to a request of the
 // list. An entry without requests applies to all.
-func (list servedRequests) appliesTo(requests []string) bool {
-	return len(requests) == 0 || slices.ContainsFunc(list, func(r servedRequest) bool { return r.isNamedIn(requests) })
+func (s servedRequests) appliesTo(requests []string) bool {
+	return len(requests) == 0 || slices.ContainsFunc(s, func(r servedRequest) bool { return r.isNamedIn(requests) })
 }
 
 func (r *servedRequest) isNamedIn(requests []string) bool {
@@ -116,22 +116,22 @@ func (r *servedRequest) isNamedIn(requests []string) bool {
 }
 
 // namesUnlessAll returns the names, or nil if they include all requests.
-func (list servedRequests) namesUnlessAll(names []string) []string {
-	if slices.ContainsFunc(list, func(r servedRequest) bool { return !r.isNamedIn(names) }) {
+func (s servedRequests) namesUnlessAll(names []string) []string {
+	if slices.ContainsFunc(s, func(r servedRequest) bool { return !r.isNamedIn(names) }) {
 		return names
 	}
 	return nil
 }
 
-func (list servedRequests) configCount(claim *model.Claim) int {
+func (s servedRequests) configCount(claim *model.Claim) int {
 	n := 0
-	for i := range list {
-		if list.ofClass(i) != nil {
-			n += len(list[i].class.Config)
+	for i := range s {
+		if s.ofClass(i) != nil {
+			n += len(s[i].class.Config)
 		}
 	}
 	for i := range claim.Config {
-		if list.appliesTo(claim.Config[i].Requests) {
+		if s.appliesTo(claim.Config[i].Requests) {
 			n++
 		}
 	}

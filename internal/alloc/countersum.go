@@ -86,22 +86,22 @@ func (offer *NodeOffer) appendCounterSum(list []counterSum, cells []int, counter
 }
 
 // remaining returns the sum of what the counters have left.
-func (w *counterSum) remaining(offer *NodeOffer) int64 {
+func (s *counterSum) remaining(offer *NodeOffer) int64 {
 	sum := int64(0)
-	for _, at := range w.counters {
+	for _, at := range s.counters {
 		sum = model.AddAmounts(sum, max(0, offer.counters[at.view].remaining[at.counter]))
 	}
 	return sum
 }
 
 // minUsage returns the smallest usage among the cells with devices left.
-func (w *counterSum) minUsage(cells, room []int) int64 {
+func (s *counterSum) minUsage(cells, room []int) int64 {
 	least := int64(math.MaxInt64)
 	for _, c := range cells {
 		if room[c] == 0 {
 			continue
 		}
-		if least = min(least, w.usage[c]); least == 0 {
+		if least = min(least, s.usage[c]); least == 0 {
 			return 0
 		}
 	}
@@ -141,14 +141,14 @@ func (f *flowBound) exceededSum() (*counterSum, int64) {
 }
 
 // format describes the amount needed and left.
-func (w *counterSum) format(offer *NodeOffer, needed int64) string {
-	table, first := offer.counters[w.counters[0].view], w.counters[0].counter
+func (s *counterSum) format(offer *NodeOffer, needed int64) string {
+	table, first := offer.counters[s.counters[0].view], s.counters[0].counter
 	name := "counter " + table.names[first]
-	if more := len(w.counters) - 1; more > 0 {
+	if more := len(s.counters) - 1; more > 0 {
 		name += fmt.Sprintf(" and %d more", more)
 	}
 	return fmt.Sprintf("%s needed of %s, %s left", table.format(first, needed), name,
-		table.format(first, w.remaining(offer)))
+		table.format(first, s.remaining(offer)))
 }
 
 // claimsHaveValues reports whether there are enough attribute values for equal claims with a

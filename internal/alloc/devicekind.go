@@ -106,38 +106,38 @@ func (p *Problem) buildKinds(matches *poolMatches, admin bool) (*kindBuilder, *R
 	return d, nil
 }
 
-func (d *kindBuilder) assignKind(device int) int32 {
-	next := deviceKind{scope: d.matches.pool.ScopeOf(device)}
-	next.trait, next.hasBindingConditions = d.matches.traits.of(device)
-	if d.matches.counters != nil && !d.admin {
-		next.usage = d.matches.counters.usages[device]
+func (b *kindBuilder) assignKind(device int) int32 {
+	next := deviceKind{scope: b.matches.pool.ScopeOf(device)}
+	next.trait, next.hasBindingConditions = b.matches.traits.traitOf(device)
+	if b.matches.counters != nil && !b.admin {
+		next.usage = b.matches.counters.usages[device]
 	}
-	d.key = d.key[:0]
+	b.key = b.key[:0]
 	for _, number := range []int{next.scope, next.trait, next.usage.id} {
-		d.key = binary.AppendUvarint(d.key, uint64(number))
+		b.key = binary.AppendUvarint(b.key, uint64(number))
 	}
-	for _, values := range d.values {
-		d.key = binary.AppendUvarint(d.key, uint64(values.setOf[device]))
+	for _, values := range b.values {
+		b.key = binary.AppendUvarint(b.key, uint64(values.setOf[device]))
 	}
-	for _, set := range d.sets {
-		d.key = strconv.AppendBool(d.key, set.Has(device))
+	for _, set := range b.sets {
+		b.key = strconv.AppendBool(b.key, set.Has(device))
 	}
-	if d.onePerDevice || d.matches.multiAllocatable != nil && d.matches.multiAllocatable.Has(device) {
-		d.key = fmt.Appendf(d.key, "alone %d", device)
+	if b.onePerDevice || b.matches.multiAllocatable != nil && b.matches.multiAllocatable.Has(device) {
+		b.key = fmt.Appendf(b.key, "alone %d", device)
 	}
-	if at, ok := d.index[string(d.key)]; ok {
+	if at, ok := b.index[string(b.key)]; ok {
 		return at
 	}
-	next.matches = model.NewBits(len(d.sets))
-	for i, set := range d.sets {
+	next.matches = model.NewBits(len(b.sets))
+	for i, set := range b.sets {
 		if set.Has(device) {
 			next.matches.Set(i)
 		}
 	}
-	for _, values := range d.values {
+	for _, values := range b.values {
 		next.values = append(next.values, values.sets[values.setOf[device]])
 	}
-	d.kinds = append(d.kinds, next)
-	d.index[string(d.key)] = int32(len(d.kinds) - 1)
-	return int32(len(d.kinds) - 1)
+	b.kinds = append(b.kinds, next)
+	b.index[string(b.key)] = int32(len(b.kinds) - 1)
+	return int32(len(b.kinds) - 1)
 }

@@ -50,39 +50,39 @@ func drawCounterPool(t *rapid.T) *counterPool {
 }
 
 // view builds a State with the pool.
-func (s *counterPool) view() model.PoolView {
+func (p *counterPool) view() model.PoolView {
 	state := model.NewState()
 	id := model.PoolID{Driver: driver, Pool: "p"}
 	slice := &model.Slice{Name: "s", Pool: id, PoolSlices: 1, Usage: model.Usage{Scope: model.Scope{All: true}}}
 	counter := func(n int) resourcev1.Counter {
 		return resourcev1.Counter{Value: *resource.NewQuantity(int64(n), resource.DecimalSI)}
 	}
-	for set, total := range s.total {
+	for set, total := range p.total {
 		slice.Counters = append(slice.Counters, resourcev1.CounterSet{
 			Name:     fmt.Sprint("set-", set),
 			Counters: map[string]resourcev1.Counter{"x": counter(total[0]), "y": counter(total[1])},
 		})
 	}
-	for i, takes := range s.usage {
+	for i, takes := range p.usage {
 		d := model.Device{Name: fmt.Sprint("d-", i), Usage: &model.Usage{Scope: model.Scope{All: true}}}
 		for set := range takes {
-			if !s.uses(i, set) {
+			if !p.uses(i, set) {
 				continue
 			}
 			c := resourcev1.DeviceCounterConsumption{
 				CounterSet: fmt.Sprint("set-", set),
 				Counters:   map[string]resourcev1.Counter{"x": counter(takes[set][0]), "y": counter(takes[set][1])},
 			}
-			if s.groups[i][set] != "" {
-				c.CompatibilityGroups = strings.Split(s.groups[i][set], "")
+			if p.groups[i][set] != "" {
+				c.CompatibilityGroups = strings.Split(p.groups[i][set], "")
 			}
 			d.ConsumesCounters = append(d.ConsumesCounters, c)
 		}
-		if s.tainted[i] {
+		if p.tainted[i] {
 			d.Taints = []resourcev1.DeviceTaint{{Key: "k", Effect: resourcev1.DeviceTaintEffectNoSchedule}}
 		}
 		slice.Devices = append(slice.Devices, d)
-		if s.held[i] {
+		if p.held[i] {
 			state.Claims.Put(&model.Claim{Key: model.Key{Namespace: "n", Name: d.Name}, Allocation: &model.Allocation{
 				Devices: []resourcev1.DeviceRequestAllocationResult{{Driver: driver, Pool: "p", Device: d.Name}},
 			}})
@@ -93,23 +93,23 @@ func (s *counterPool) view() model.PoolView {
 	return view
 }
 
-func (s *counterPool) uses(device, set int) bool { return s.usage[device][set] != [2]int{} }
+func (p *counterPool) uses(device, set int) bool { return p.usage[device][set] != [2]int{} }
 
 // allows reports whether the chosen devices can be allocated in addition to those held.
-func (s *counterPool) allows(chosen []int) bool {
-	grouped := slices.ContainsFunc(s.groups, func(g [2]string) bool { return g != [2]string{} })
-	for set := range s.total {
-		left, common := s.total[set], ""
+func (p *counterPool) allows(chosen []int) bool {
+	grouped := slices.ContainsFunc(p.groups, func(g [2]string) bool { return g != [2]string{} })
+	for set := range p.total {
+		left, common := p.total[set], ""
 		first := true
-		for i := range s.usage {
+		for i := range p.usage {
 			picked := slices.Contains(chosen, i)
-			if !picked && !s.held[i] || !s.uses(i, set) {
+			if !picked && !p.held[i] || !p.uses(i, set) {
 				continue
 			}
 			for c := range left {
-				left[c] -= s.usage[i][set][c]
+				left[c] -= p.usage[i][set][c]
 			}
-			mine := s.groups[i][set]
+			mine := p.groups[i][set]
 			if mine == "" {
 				mine = "-"
 			}
@@ -125,14 +125,14 @@ func (s *counterPool) allows(chosen []int) bool {
 			}
 		}
 		for _, i := range chosen {
-			if !s.uses(i, set) {
+			if !p.uses(i, set) {
 				continue
 			}
 			if grouped && common == "" {
 				return false
 			}
 			for c := range left {
-				if s.usage[i][set][c] > 0 && left[c] < 0 {
+				if p.usage[i][set][c] > 0 && left[c] < 0 {
 					return false
 				}
 			}

@@ -117,17 +117,17 @@ type SelectorMiss struct {
 }
 
 // isSame reports whether two counts are of the same selector.
-func (d SelectorMiss) isSame(other SelectorMiss) bool {
-	return d.Class == other.Class && d.Expression == other.Expression && d.Missed == other.Missed &&
-		d.Candidates == other.Candidates
+func (m SelectorMiss) isSame(other SelectorMiss) bool {
+	return m.Class == other.Class && m.Expression == other.Expression && m.Missed == other.Missed &&
+		m.Candidates == other.Candidates
 }
 
-func (d SelectorMiss) String() string {
+func (m SelectorMiss) String() string {
 	where := "the request"
-	if d.Class != "" {
-		where = "class " + d.Class
+	if m.Class != "" {
+		where = "class " + m.Class
 	}
-	return fmt.Sprintf("%s drops %d of %d: %s", where, d.Missed, d.Candidates, shorten(d.Expression))
+	return fmt.Sprintf("%s drops %d of %d: %s", where, m.Missed, m.Candidates, shorten(m.Expression))
 }
 
 // shorten returns an expression in one line, truncated to maxExpression.

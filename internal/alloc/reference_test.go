@@ -75,7 +75,7 @@ func (a *attempt) begin() {
 		for r := range claim.Requests {
 			count := a.option(slot{c, r}).Count
 			if a.option(slot{c, r}).All {
-				count = int64(len(a.all(a.option(slot{c, r}))))
+				count = int64(len(a.allDevices(a.option(slot{c, r}))))
 				if count == 0 || a.incomplete {
 					return
 				}
@@ -85,10 +85,10 @@ func (a *attempt) begin() {
 			}
 		}
 	}
-	a.try()
+	a.tryCandidates()
 }
 
-func (a *attempt) try() {
+func (a *attempt) tryCandidates() {
 	if len(a.assigned) == len(a.slots) {
 		a.found[a.signature()] = true
 		return
@@ -103,7 +103,7 @@ func (a *attempt) try() {
 		}
 		a.assigned = append(a.assigned, device)
 		if a.satisfiesConstraints() && a.satisfiesCounters() {
-			a.try()
+			a.tryCandidates()
 		}
 		a.assigned = a.assigned[:len(a.assigned)-1]
 	}
@@ -317,7 +317,7 @@ func (w *world) check(t *rapid.T, choice alloc.Choice) string {
 			s := slot{c, r}
 			name, count := request.ResultName(*a.option(s)), a.option(s).Count
 			if a.option(s).All {
-				count = int64(len(w.all(a.option(s))))
+				count = int64(len(w.allDevices(a.option(s))))
 			}
 			for range count {
 				result := allocation.Devices[at]

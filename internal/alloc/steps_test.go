@@ -23,11 +23,11 @@ type testNode struct {
 	sets    []resourcev1.CounterSet
 }
 
-func (b *testNode) add(count int, root, numa func(i int) string) {
+func (tn *testNode) add(count int, root, numa func(i int) string) {
 	for i := range count {
 		r, n := root(i), numa(i)
-		b.devices = append(b.devices, model.Device{
-			Name: fmt.Sprint("d", len(b.devices)), Usage: &model.Usage{Scope: model.Scope{Node: "n"}},
+		tn.devices = append(tn.devices, model.Device{
+			Name: fmt.Sprint("d", len(tn.devices)), Usage: &model.Usage{Scope: model.Scope{Node: "n"}},
 			Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{
 				"root": {StringValue: &r},
 				"numa": {StringValue: &n},
@@ -36,21 +36,21 @@ func (b *testNode) add(count int, root, numa func(i int) string) {
 	}
 }
 
-func (b *testNode) build() {
-	b.state = model.NewState()
-	b.state.Nodes.Put(&model.Node{Name: "n", Allocatable: model.Resources{corev1.ResourcePods: 10}})
-	b.state.Classes.Put(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf("device.driver == %q", driver)}})
-	b.state.Devices.PutSlice(
+func (tn *testNode) build() {
+	tn.state = model.NewState()
+	tn.state.Nodes.Put(&model.Node{Name: "n", Allocatable: model.Resources{corev1.ResourcePods: 10}})
+	tn.state.Classes.Put(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf("device.driver == %q", driver)}})
+	tn.state.Devices.PutSlice(
 		&model.Slice{
 			Name:       "s",
 			Pool:       model.PoolID{Driver: driver, Pool: "p"},
 			Generation: 1,
 			PoolSlices: 1,
-			Devices:    b.devices,
-			Counters:   b.sets,
+			Devices:    tn.devices,
+			Counters:   tn.sets,
 		},
 	)
-	b.node, _ = b.state.Nodes.Get("n")
+	tn.node, _ = tn.state.Nodes.Get("n")
 }
 
 // claimFor returns a claim with a number of requests for count devices each, and constraints such
@@ -187,22 +187,22 @@ func units(n int64) resourcev1.Counter {
 
 // addGPU adds a GPU with 8 memory slices and 7 compute slices, published with all its partitions,
 // the largest first.
-func (b *testNode) addGPU() {
+func (tn *testNode) addGPU() {
 	set := resourcev1.CounterSet{
-		Name:     fmt.Sprint("gpu", len(b.sets)),
+		Name:     fmt.Sprint("gpu", len(tn.sets)),
 		Counters: map[string]resourcev1.Counter{"compute": units(7)},
 	}
 	for i := range 8 {
 		set.Counters[fmt.Sprint("memory", i)] = units(1)
 	}
-	b.sets = append(b.sets, set)
+	tn.sets = append(tn.sets, set)
 	partition := func(profile string, compute int64, from, to int) {
 		takes := map[string]resourcev1.Counter{"compute": units(compute)}
 		for i := from; i < to; i++ {
 			takes[fmt.Sprint("memory", i)] = units(1)
 		}
-		b.devices = append(b.devices, model.Device{
-			Name: fmt.Sprint("d", len(b.devices)),
+		tn.devices = append(tn.devices, model.Device{
+			Name: fmt.Sprint("d", len(tn.devices)),
 			Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{
 				"profile": {StringValue: &profile},
 				"gpu":     {StringValue: &set.Name},

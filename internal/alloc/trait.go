@@ -52,8 +52,8 @@ func traitsKey(device *model.Device) string {
 	return fmt.Sprintf("%v %q %q %s", device.BindsToNode, device.BindingConditions, device.BindingFailureConditions, draws)
 }
 
-// of returns the traits of a device, and whether it has binding conditions.
-func (t *traits) of(device int) (id int, waits bool) {
+// traitOf returns the traits of a device, and whether it has binding conditions.
+func (t *traits) traitOf(device int) (id int, waits bool) {
 	if t == nil {
 		return 0, false
 	}

@@ -63,8 +63,8 @@ func (w *world) drawBinding(t *rapid.T, device model.DeviceID, d *model.Device) 
 
 // consumedBy returns what an alternative consumes of the device's capacity. It returns false if the
 // device has too little.
-func (h capacityState) consumedBy(alternative *model.Alternative) (int, bool) {
-	if h.total == 0 {
+func (c capacityState) consumedBy(alternative *model.Alternative) (int, bool) {
+	if c.total == 0 {
 		return 0, alternative.Capacity == nil
 	}
 	asked := 0
@@ -72,8 +72,8 @@ func (h capacityState) consumedBy(alternative *model.Alternative) (int, bool) {
 		amount := alternative.Capacity.Requests["m"]
 		asked = int(amount.Value())
 	}
-	takes := [][]int{{h.total, 1, 2, 3}, {1, 1, 3, 3}, {1, 1, 2, 9}}[h.policy][asked]
-	return takes, takes <= h.total
+	takes := [][]int{{c.total, 1, 2, 3}, {1, 1, 3, 3}, {1, 1, 2, 9}}[c.policy][asked]
+	return takes, takes <= c.total
 }
 
 func deviceCapacity(h capacityState) map[resourcev1.QualifiedName]resourcev1.DeviceCapacity {
@@ -522,8 +522,8 @@ func (w *world) taintBy(constraint *model.TaintRule) {
 	}
 }
 
-// all returns the devices of an alternative with allocationMode All.
-func (w *world) all(alternative *model.Alternative) []model.DeviceID {
+// allDevices returns the devices of an alternative with allocationMode All.
+func (w *world) allDevices(alternative *model.Alternative) []model.DeviceID {
 	var list []model.DeviceID
 	for _, device := range w.devices {
 		if _, capable := w.capacity[device].consumedBy(alternative); capable && w.reached[device] &&

@@ -66,7 +66,7 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 	access := registry.Access{Authorizer: generic.Authorization.Authorizer, Policy: s.policy, Tokens: s.tokens}
 	kinds, err := registry.New(registry.Config{
 		Scheme: scheme, Codecs: codecs, Getter: kubernetesKeys{generic.RESTOptionsGetter, registry.StorageKeys()},
-		Access: access, Features: cfg.Features, Alone: s.backend.alone, Resource: mapper.Resource,
+		Access: access, Features: cfg.Features, Alone: s.backend.isAlone, Resource: mapper.Resource,
 		Journal: s.backend.journal(), DeviceRefused: cfg.DeviceRefused, ServiceRange: cfg.ServiceClusterIPRange,
 		Kubelets: s.certificates.kubeletTransport(),
 	})
@@ -94,7 +94,7 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 	if err != nil {
 		return nil, fmt.Errorf("custom resources: %w", err)
 	}
-	s.backend.measure()
+	s.backend.exportSize()
 	front, err := generic.Complete(nil).New("allot", custom.GenericAPIServer)
 	if err != nil {
 		return nil, err

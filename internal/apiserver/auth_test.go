@@ -51,8 +51,8 @@ func TestForeignCertificateIsUnauthorized(t *testing.T) {
 	}
 }
 
-// TestOtherUsers checks that a user outside of system:masters may only discover the API.
-func TestOtherUsers(t *testing.T) {
+// TestUserWithoutRolesMayOnlyDiscover checks that a user outside of system:masters may only discover the API.
+func TestUserWithoutRolesMayOnlyDiscover(t *testing.T) {
 	dir := t.TempDir()
 	tokens := filepath.Join(dir, "tokens.csv")
 	if err := os.WriteFile(tokens, []byte("secret,jane,1,\"developers\"\n"), 0o600); err != nil {

@@ -37,7 +37,7 @@ func impersonating(t *testing.T, user string, groups ...string) *kubernetes.Clie
 func allowTo(t *testing.T, user string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
 	client := clientset(t, shared.Loopback()).RbacV1()
-	name := unique("may")
+	name := uniqueName("may")
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -99,7 +99,7 @@ func signingRequest(t *testing.T, signer string, groups ...string) *certificates
 		t.Fatal(err)
 	}
 	return &certificatesv1.CertificateSigningRequest{
-		ObjectMeta: metav1.ObjectMeta{Name: unique("request")},
+		ObjectMeta: metav1.ObjectMeta{Name: uniqueName("request")},
 		Spec: certificatesv1.CertificateSigningRequestSpec{
 			Request:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
 			SignerName: signer, Usages: []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth},
@@ -109,8 +109,8 @@ func signingRequest(t *testing.T, signer string, groups ...string) *certificates
 }
 
 // The requester is the user of the request, whatever the object says, and cannot be changed.
-func TestRequesterOfACertificate(t *testing.T) {
-	user := unique("jane")
+func TestRequesterOfCertificate(t *testing.T) {
+	user := uniqueName("jane")
 	allowTo(t, user, rule("*", "certificatesigningrequests"))
 	client := impersonating(t, user, "developers").CertificatesV1().CertificateSigningRequests()
 	sent := signingRequest(t, certificatesv1.KubeAPIServerClientSignerName)
@@ -147,9 +147,9 @@ func TestRequesterOfACertificate(t *testing.T) {
 }
 
 // Approving and signing need a permission on the signer, or on all signers of its domain.
-func TestWhoApprovesAndSigns(t *testing.T) {
+func TestApprovingAndSigningNeedPermissions(t *testing.T) {
 	admin := clientset(t, remote(t)).CertificatesV1().CertificateSigningRequests()
-	writer, approver, domain := unique("writer"), unique("approver"), unique("domain")
+	writer, approver, domain := uniqueName("writer"), uniqueName("approver"), uniqueName("domain")
 	all := []rbacv1.PolicyRule{
 		rule("*", "certificatesigningrequests"), rule("update", "certificatesigningrequests/approval"),
 		rule("update", "certificatesigningrequests/status"),

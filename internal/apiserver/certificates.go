@@ -88,8 +88,8 @@ func (c *certificates) renewKubeconfigs() error {
 	return errors.Join(errs...)
 }
 
-// keep writes a kubeconfig, now and whenever its certificate is renewed.
-func (c *certificates) keep(k *kubeconfig) error {
+// addKubeconfig writes a kubeconfig, now and whenever its certificate is renewed.
+func (c *certificates) addKubeconfig(k *kubeconfig) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.kubeconfigs[k.path] = k

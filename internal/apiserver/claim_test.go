@@ -88,9 +88,9 @@ func claim(t *testing.T, ns string) *unstructured.Unstructured {
 	return c
 }
 
-// TestUnknowingClientKeepsWhatAClaimHas updates spec and status with a client whose types lack
+// TestOldClientKeepsAddedFieldsOfClaims updates spec and status with a client whose types lack
 // allot's fields.
-func TestUnknowingClientKeepsWhatAClaimHas(t *testing.T) {
+func TestOldClientKeepsAddedFieldsOfClaims(t *testing.T) {
 	ns := namespace(t)
 	allocatedClaim(t, ns)
 	claims := clientset(t, remote(t)).ResourceV1().ResourceClaims(ns)
@@ -183,7 +183,7 @@ spec:
 
 func TestSlicesAreSelectedByNodeAndDriver(t *testing.T) {
 	client := clientset(t, remote(t)).ResourceV1().ResourceSlices()
-	driver, first, second := unique("select")+".example.com", unique("select"), unique("select")
+	driver, first, second := uniqueName("select")+".example.com", uniqueName("select"), uniqueName("select")
 	for _, node := range []string{first, second} {
 		create(t, "", `
 apiVersion: resource.k8s.io/v1

@@ -45,7 +45,7 @@ spec:
 func TestCustomResources(t *testing.T) {
 	ns, client := namespace(t), clientset(t, remote(t))
 	create(t, "", workloadCRD)
-	eventually(t, "served", func() bool { return shows(t, client) == 4 })
+	eventually(t, "served", func() bool { return countDescriptions(t, client) == 4 })
 	gvr := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "myworkloads"}
 	objects := dynamicClient(t).Resource(gvr).Namespace(ns)
 
@@ -95,11 +95,11 @@ func TestCustomResources(t *testing.T) {
 		metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "gone", func() bool { return shows(t, client) == 0 })
+	eventually(t, "gone", func() bool { return countDescriptions(t, client) == 0 })
 }
 
-// shows returns how many of the four descriptions contain the custom resource.
-func shows(t *testing.T, client kubernetes.Interface) int {
+// countDescriptions returns how many of the four descriptions contain the custom resource.
+func countDescriptions(t *testing.T, client kubernetes.Interface) int {
 	t.Helper()
 	n := 0
 	for _, place := range []struct{ path, accept, text string }{

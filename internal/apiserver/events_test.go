@@ -40,7 +40,7 @@ func TestEventsOfBothGroups(t *testing.T) {
 	if core.InvolvedObject.Name != "p" || core.Message != "all is well" || core.ReportingController != "example.com/test" {
 		t.Errorf("in core/v1: %+v", core)
 	}
-	if e := within(t, w.ResultChan()); e.Type != watch.Added || e.Object.(*eventsv1.Event).Note != "all is well" {
+	if e := receiveInTime(t, w.ResultChan()); e.Type != watch.Added || e.Object.(*eventsv1.Event).Note != "all is well" {
 		t.Errorf("watch: %v", e)
 	}
 	patched, err := newer.Patch(t.Context(), "e", types.StrategicMergePatchType,

@@ -88,8 +88,8 @@ func (e evictions) evict(name string, options *metav1.DeleteOptions) error {
 	).Error()
 }
 
-// refused checks that the response is 429 with a cause that contains text.
-func (e evictions) refused(err error, text string) {
+// expectRefused checks that the response is 429 with a cause that contains text.
+func (e evictions) expectRefused(err error, text string) {
 	e.t.Helper()
 	if !apierrors.IsTooManyRequests(err) || !apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause) {
 		e.t.Fatalf("got %v, want 429 for the budget", err)
@@ -100,8 +100,8 @@ func (e evictions) refused(err error, text string) {
 	}
 }
 
-// gone checks that the pod has the condition of an eviction and is terminating or deleted.
-func (e evictions) gone(name string) {
+// expectEvicted checks that the pod has the condition of an eviction and is terminating or deleted.
+func (e evictions) expectEvicted(name string) {
 	e.t.Helper()
 	p := pod(e.t, e.client.CoreV1().Pods(e.ns), name)
 	for _, c := range p.Status.Conditions {
@@ -113,7 +113,7 @@ func (e evictions) gone(name string) {
 	e.t.Errorf("%s: deleted %v, conditions %v", name, p.DeletionTimestamp, p.Status.Conditions)
 }
 
-func (e evictions) stays(name string) {
+func (e evictions) expectNotEvicted(name string) {
 	e.t.Helper()
 	if p := pod(e.t, e.client.CoreV1().Pods(e.ns), name); p.DeletionTimestamp != nil {
 		e.t.Errorf("%s is being deleted", name)
@@ -125,14 +125,14 @@ func TestEvictionSpendsTheBudget(t *testing.T) {
 	e.pod("a", corev1.PodRunning, corev1.ConditionTrue)
 	e.pod("b", corev1.PodRunning, corev1.ConditionTrue)
 	e.budget("b", func(b *policyv1.PodDisruptionBudget) { b.Status.DisruptionsAllowed = 1 })
-	e.refused(e.evict("a", nil), "not counted yet")
+	e.expectRefused(e.evict("a", nil), "not counted yet")
 	e.budget("b", func(b *policyv1.PodDisruptionBudget) {
 		b.Status.ObservedGeneration, b.Status.DesiredHealthy, b.Status.CurrentHealthy = 1, 1, 2
 	})
 	if err := e.evict("a", &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 		t.Fatal(err)
 	}
-	e.stays("a")
+	e.expectNotEvicted("a")
 	wrong := types.UID("wrong")
 	if err := e.evict("a", &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &wrong}}); !apierrors.IsConflict(
 		err,
@@ -142,7 +142,7 @@ func TestEvictionSpendsTheBudget(t *testing.T) {
 	if err := e.evict("a", nil); err != nil {
 		t.Fatal(err)
 	}
-	e.gone("a")
+	e.expectEvicted("a")
 	b, err := e.client.PolicyV1().PodDisruptionBudgets(e.ns).Get(t.Context(), "b", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -152,8 +152,8 @@ func TestEvictionSpendsTheBudget(t *testing.T) {
 		t.Errorf("budget afterwards: %+v", b.Status)
 	}
 	e.budget("b", func(b *policyv1.PodDisruptionBudget) { b.Status.CurrentHealthy = 1 })
-	e.refused(e.evict("b", nil), "needs 1 healthy pods and has 1 currently")
-	e.stays("b")
+	e.expectRefused(e.evict("b", nil), "needs 1 healthy pods and has 1 currently")
+	e.expectNotEvicted("b")
 }
 
 func TestEvictionWithoutBudget(t *testing.T) {
@@ -165,20 +165,20 @@ func TestEvictionWithoutBudget(t *testing.T) {
 	) {
 		t.Errorf("another version: got %v, want conflict", err)
 	}
-	e.stays("a")
+	e.expectNotEvicted("a")
 	if err := e.evict("a", &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.UID,
 		ResourceVersion: &p.ResourceVersion}}); err != nil {
 		t.Fatal(err)
 	}
-	e.gone("a")
+	e.expectEvicted("a")
 	if err := e.evict("none", nil); !apierrors.IsNotFound(err) {
 		t.Errorf("missing pod: got %v, want not found", err)
 	}
 }
 
-// TestEvictionOfWhatCostsNothing evicts pods that do not count as healthy, which costs no
+// TestEvictionOfUnhealthyPods evicts pods that do not count as healthy, which costs no
 // disruption.
-func TestEvictionOfWhatCostsNothing(t *testing.T) {
+func TestEvictionOfUnhealthyPods(t *testing.T) {
 	e := newEvictions(t)
 	e.budget("b", func(b *policyv1.PodDisruptionBudget) { b.Status.ObservedGeneration, b.Status.DesiredHealthy = 1, 1 })
 	e.pod("pending", corev1.PodPending, corev1.ConditionFalse)
@@ -188,17 +188,17 @@ func TestEvictionOfWhatCostsNothing(t *testing.T) {
 		if err := e.evict(name, nil); err != nil {
 			t.Fatal(err)
 		}
-		e.gone(name)
+		e.expectEvicted(name)
 	}
-	e.refused(e.evict("unready", nil), "needs 1 healthy pods")
+	e.expectRefused(e.evict("unready", nil), "needs 1 healthy pods")
 	e.budget("b", func(b *policyv1.PodDisruptionBudget) { b.Status.CurrentHealthy = 1 })
 	if err := e.evict("unready", nil); err != nil {
 		t.Fatal(err)
 	}
-	e.gone("unready")
+	e.expectEvicted("unready")
 }
 
-func TestEvictionAlwaysOfTheUnready(t *testing.T) {
+func TestAlwaysAllowEvictsUnreadyPods(t *testing.T) {
 	e := newEvictions(t)
 	always := policyv1.AlwaysAllow
 	create(
@@ -211,7 +211,7 @@ func TestEvictionAlwaysOfTheUnready(t *testing.T) {
 	if err := e.evict("a", nil); err != nil {
 		t.Fatal(err)
 	}
-	e.gone("a")
+	e.expectEvicted("a")
 }
 
 func TestEvictionOfAPodWithTwoBudgets(t *testing.T) {
@@ -227,10 +227,10 @@ func TestEvictionOfAPodWithTwoBudgets(t *testing.T) {
 	} else if err == nil || !strings.Contains(err.Error(), "more than one PodDisruptionBudget") {
 		t.Errorf("got %v", err)
 	}
-	e.stays("a")
+	e.expectNotEvicted("a")
 }
 
-func TestEvictionRefusesNonsense(t *testing.T) {
+func TestInvalidEvictionsAreRejected(t *testing.T) {
 	e := newEvictions(t)
 	e.pod("a", corev1.PodRunning, corev1.ConditionTrue)
 	err := e.client.CoreV1().RESTClient().Post().Namespace(e.ns).Resource("pods").Name("a").SubResource("eviction").
@@ -243,5 +243,5 @@ func TestEvictionRefusesNonsense(t *testing.T) {
 	if !apierrors.IsInvalid(err) {
 		t.Errorf("a dangerous option: got %v, want invalid", err)
 	}
-	e.stays("a")
+	e.expectNotEvicted("a")
 }

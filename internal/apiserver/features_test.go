@@ -37,7 +37,7 @@ import (
 //	get KIND/NAME
 func TestFeatures(t *testing.T) {
 	datadriven.Walk(t, "testdata/features", func(t *testing.T, path string) {
-		w := &switched{dir: t.TempDir()}
+		w := &featureServer{dir: t.TempDir()}
 		defer func() { w.stop(t) }()
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
@@ -60,23 +60,23 @@ func TestFeatures(t *testing.T) {
 	})
 }
 
-// switched is a server that is restarted with different features.
-type switched struct {
+// featureServer is a server that is restarted with different features.
+type featureServer struct {
 	dir    string
 	server *apiserver.Server
 	mapper meta.RESTMapper
 	user   string // the user of the requests; "" for an administrator
 }
 
-func (w *switched) stop(t *testing.T) {
+func (s *featureServer) stop(t *testing.T) {
 	t.Helper()
-	if w.server != nil {
-		stopServer(t, w.server)
+	if s.server != nil {
+		stopServer(t, s.server)
 	}
-	w.server = nil
+	s.server = nil
 }
 
-func (w *switched) start(t *testing.T, d *datadriven.TestData) string {
+func (s *featureServer) start(t *testing.T, d *datadriven.TestData) string {
 	t.Helper()
 	var on features.Set
 	for _, arg := range d.CmdArgs {
@@ -87,21 +87,21 @@ func (w *switched) start(t *testing.T, d *datadriven.TestData) string {
 		}
 	}
 	var err error
-	if w.server, err = apiserver.Start(t.Context(), apiserver.Config{DataDir: w.dir, UnsafeNoFsync: true,
+	if s.server, err = apiserver.Start(t.Context(), apiserver.Config{DataDir: s.dir, UnsafeNoFsync: true,
 		Features: on}); err != nil {
 		t.Fatal(err)
 	}
-	groups, err := restmapper.GetAPIGroupResources(kubernetes.NewForConfigOrDie(w.server.Loopback()).Discovery())
+	groups, err := restmapper.GetAPIGroupResources(kubernetes.NewForConfigOrDie(s.server.Loopback()).Discovery())
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.mapper = restmapper.NewDiscoveryRESTMapper(groups)
+	s.mapper = restmapper.NewDiscoveryRESTMapper(groups)
 	return ""
 }
 
-func (w *switched) served(t *testing.T, group string) string {
+func (s *featureServer) served(t *testing.T, group string) string {
 	t.Helper()
-	_, lists, err := kubernetes.NewForConfigOrDie(w.server.Loopback()).Discovery().ServerGroupsAndResources()
+	_, lists, err := kubernetes.NewForConfigOrDie(s.server.Loopback()).Discovery().ServerGroupsAndResources()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,15 +124,15 @@ func (w *switched) served(t *testing.T, group string) string {
 
 // client returns a client for objects of a kind, in the namespace default if the kind is
 // namespaced.
-func (w *switched) client(t *testing.T, kind schema.GroupKind, versions ...string) dynamic.ResourceInterface {
+func (s *featureServer) client(t *testing.T, kind schema.GroupKind, versions ...string) dynamic.ResourceInterface {
 	t.Helper()
-	cfg := rest.CopyConfig(w.server.Loopback())
-	cfg.Impersonate.UserName = w.user
+	cfg := rest.CopyConfig(s.server.Loopback())
+	cfg.Impersonate.UserName = s.user
 	client, err := dynamic.NewForConfig(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mapping, err := w.mapper.RESTMapping(kind, versions...)
+	mapping, err := s.mapper.RESTMapping(kind, versions...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,34 +142,34 @@ func (w *switched) client(t *testing.T, kind schema.GroupKind, versions ...strin
 	return client.Resource(mapping.Resource).Namespace("default")
 }
 
-func (w *switched) create(t *testing.T, text string) string {
+func (s *featureServer) create(t *testing.T, text string) string {
 	t.Helper()
 	var out strings.Builder
 	for _, obj := range parse(t, text) {
 		kind, version := obj.GroupVersionKind().GroupKind(), obj.GroupVersionKind().Version
-		if _, err := w.mapper.RESTMapping(kind, version); err != nil {
+		if _, err := s.mapper.RESTMapping(kind, version); err != nil {
 			fmt.Fprintf(&out, "%s is not served\n", kind)
 			continue
 		}
-		out.WriteString(outcome(w.client(t, kind, version).Create(t.Context(), obj, metav1.CreateOptions{})))
+		out.WriteString(outcome(s.client(t, kind, version).Create(t.Context(), obj, metav1.CreateOptions{})))
 	}
 	return out.String()
 }
 
-func (w *switched) patch(t *testing.T, d *datadriven.TestData) string {
+func (s *featureServer) patch(t *testing.T, d *datadriven.TestData) string {
 	t.Helper()
 	var sub []string
 	if d.HasArg("status") {
 		sub = []string{"status"}
 	}
-	d.MaybeScanArgs(t, "as", &w.user)
-	defer func() { w.user = "" }()
+	d.MaybeScanArgs(t, "as", &s.user)
+	defer func() { s.user = "" }()
 	kind, name, _ := strings.Cut(d.CmdArgs[0].Key, "/")
 	patch, err := yaml.YAMLToJSON([]byte(d.Input))
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := w.client(t, schema.ParseGroupKind(kind))
+	client := s.client(t, schema.ParseGroupKind(kind))
 	// A new role binding becomes effective after a short time.
 	for start := time.Now(); ; time.Sleep(50 * time.Millisecond) {
 		obj, err := client.Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}, sub...)

@@ -107,12 +107,12 @@ func namespace(t *testing.T) string {
 	return ns.Name
 }
 
-// made is the number of names that unique has returned.
-var made atomic.Int32
+// uniqueNames is the number of names that unique has returned.
+var uniqueNames atomic.Int32
 
-// unique returns a name for a cluster-scoped object that no other test, and no other run of the
+// uniqueName returns a name for a cluster-scoped object that no other test, and no other run of the
 // test, uses.
-func unique(name string) string { return fmt.Sprintf("%s-%d", name, made.Add(1)) }
+func uniqueName(name string) string { return fmt.Sprintf("%s-%d", name, uniqueNames.Add(1)) }
 
 // parse returns the objects of a YAML text.
 func parse(t *testing.T, text string) []*unstructured.Unstructured {
@@ -157,8 +157,8 @@ func causes(t *testing.T, err error) []string {
 	return out
 }
 
-// within calls next, and fails the test if it does not return in time.
-func within[T any](t *testing.T, next <-chan T) T {
+// receiveInTime calls next, and fails the test if it does not return in time.
+func receiveInTime[T any](t *testing.T, next <-chan T) T {
 	t.Helper()
 	select {
 	case v, ok := <-next:

@@ -28,7 +28,7 @@ func (s *Server) WriteKubeconfig(path string) error {
 // WriteUserKubeconfig writes a kubeconfig for user as a member of groups to path, with a
 // certificate that is stored in the server's directory under name, and again when that is renewed.
 func (s *Server) WriteUserKubeconfig(path, name, user string, groups ...string) error {
-	return s.certificates.keep(&kubeconfig{path: path, server: s.URL(), name: name, user: user, groups: groups})
+	return s.certificates.addKubeconfig(&kubeconfig{path: path, server: s.URL(), name: name, user: user, groups: groups})
 }
 
 // write writes the file unless its content is unchanged.

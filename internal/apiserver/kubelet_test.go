@@ -81,7 +81,7 @@ func (k *kubelet) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (k *kubelet) last() (request, who string) {
+func (k *kubelet) lastRequest() (request, who string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.requests) == 0 {
@@ -107,7 +107,7 @@ func startKubelet(t *testing.T, client kubernetes.Interface) (*kubelet, string) 
 		t.Fatal(err)
 	}
 	node := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: unique("real")},
+		ObjectMeta: metav1.ObjectMeta{Name: uniqueName("real")},
 		Status: corev1.NodeStatus{
 			Addresses: []corev1.NodeAddress{
 				{Type: corev1.NodeHostName, Address: "no-such-host.invalid"},
@@ -148,7 +148,7 @@ func TestLogsOfARealNode(t *testing.T) {
 		return string(out), err
 	}
 	out, err := logs("one", corev1.PodLogOptions{})
-	if request, who := k.last(); err != nil || out != "a line\n" || who != "kube-apiserver-kubelet-client" ||
+	if request, who := k.lastRequest(); err != nil || out != "a line\n" || who != "kube-apiserver-kubelet-client" ||
 		request != "/containerLogs/"+ns+"/one/main?stream=All" {
 		t.Errorf("log %q, error %v; the kubelet was asked by %s for %s", out, err, who, request)
 	}
@@ -156,7 +156,7 @@ func TestLogsOfARealNode(t *testing.T) {
 	_, err = logs("two", corev1.PodLogOptions{
 		Container: "second", Timestamps: true, TailLines: new(int64(3)), LimitBytes: new(int64(9)), SinceTime: &since,
 	})
-	if request, _ := k.last(); err != nil || request != "/containerLogs/"+ns+
+	if request, _ := k.lastRequest(); err != nil || request != "/containerLogs/"+ns+
 		"/two/second?limitBytes=9&sinceTime=2026-01-02T03%3A04%3A05Z&stream=All&tailLines=3&timestamps=true" {
 		t.Errorf("error %v, the kubelet was asked for %s", err, request)
 	}
@@ -215,7 +215,7 @@ func TestCommandsOnARealNode(t *testing.T) {
 			return out.String(), err
 		}
 		out, err := run("one", &corev1.PodExecOptions{Command: []string{"echo", "a b"}, Stdout: true})
-		request, who := k.last()
+		request, who := k.lastRequest()
 		if err != nil || out != "echo a b" || who != "kube-apiserver-kubelet-client" ||
 			request != "/exec/"+ns+"/one/main?command=echo&command=a+b&output=1" {
 			t.Errorf("%s: output %q, error %v; the kubelet was asked by %s for %s", name, out, err, who, request)

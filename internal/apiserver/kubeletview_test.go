@@ -38,7 +38,7 @@ func TestKubeletsUnderstandClaims(t *testing.T) {
 	}{
 		{admin, "shared; unknown; everywhere; own template t; "},
 		{
-			as(t, "system:node:"+node, "system:nodes"),
+			impersonate(t, "system:node:"+node, "system:nodes"),
 			"shared claim g-of-group; unknown template other; everywhere template c; own template t; ",
 		},
 	} {

@@ -249,7 +249,7 @@ func TestOtherEtcd(t *testing.T) {
 		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if e := within(t, w.ResultChan()); e.Object.(*corev1.ConfigMap).Name != "m" {
+	if e := receiveInTime(t, w.ResultChan()); e.Object.(*corev1.ConfigMap).Name != "m" {
 		t.Errorf("the other server's watch: %v", e)
 	}
 	fillRange(t, a, b)

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestNamesThatCannotExist creates objects with references that are not valid names (P11). They are
+// TestInvalidReferencesAreRejected creates objects with references that are not valid names (P11). They are
 // rejected as if the referenced object did not exist.
-func TestNamesThatCannotExist(t *testing.T) {
+func TestInvalidReferencesAreRejected(t *testing.T) {
 	ns := namespace(t)
 	pods := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 	groups := schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: "v1beta1", Resource: "podgroups"}

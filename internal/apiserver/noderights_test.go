@@ -10,10 +10,11 @@ import (
 )
 
 // A node writes its own objects, and reads the objects that its pods refer to (P15).
-func TestANodeHasTheRightsOfThatNode(t *testing.T) {
+func TestPermissionsOfNode(t *testing.T) {
 	const ns = "node-rights"
 	admin := clientset(t, remote(t))
-	own, other := as(t, "system:node:right-a", "system:nodes"), as(t, "system:node:right-b", "system:nodes")
+	own := impersonate(t, "system:node:right-a", "system:nodes")
+	other := impersonate(t, "system:node:right-b", "system:nodes")
 	must := func(what string, err error) {
 		t.Helper()
 		if err != nil {

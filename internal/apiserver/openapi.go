@@ -116,11 +116,11 @@ type openAPIV2 struct {
 }
 
 // Handle implements common.PathHandler. It registers a handler that needs static.
-func (v *openAPIV2) Handle(path string, next http.Handler) {
-	v.front.Handler.NonGoRestfulMux.Handle(path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v.built.Do(func() { v.failed = v.build() })
-		if v.failed != nil {
-			responsewriters.InternalError(w, r, v.failed)
+func (o *openAPIV2) Handle(path string, next http.Handler) {
+	o.front.Handler.NonGoRestfulMux.Handle(path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		o.built.Do(func() { o.failed = o.build() })
+		if o.failed != nil {
+			responsewriters.InternalError(w, r, o.failed)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -128,18 +128,18 @@ func (v *openAPIV2) Handle(path string, next http.Handler) {
 }
 
 // build fills static.
-func (v *openAPIV2) build() error {
-	services := v.front.Handler.GoRestfulContainer.RegisteredWebServices()
-	for _, ws := range v.customServices() {
+func (o *openAPIV2) build() error {
+	services := o.front.Handler.GoRestfulContainer.RegisteredWebServices()
+	for _, ws := range o.customServices() {
 		if ws.RootPath() != "/version" {
 			services = append(services, ws)
 		}
 	}
-	built, err := builder.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices(services), v.cfg.OpenAPIConfig)
+	built, err := builder.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices(services), o.cfg.OpenAPIConfig)
 	if err != nil {
 		return fmt.Errorf("build OpenAPI v2: %w", err)
 	}
 	built.Definitions = handler.PruneDefaults(built.Definitions)
-	v.static = *built
+	o.static = *built
 	return nil
 }

@@ -80,7 +80,7 @@ func bound(t *testing.T, c *kubernetes.Clientset, ns string) map[string]string {
 // nothing is written.
 func TestPlacementBindsAll(t *testing.T) {
 	c, set, ns := clientset(t, shared.Loopback()), setOf(t, shared.Loopback()), namespace(t)
-	zone := unique("node")
+	zone := uniqueName("node")
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: zone, Labels: map[string]string{corev1.LabelTopologyZone: "z1"}},
 	}
@@ -181,7 +181,7 @@ func TestPlacementOfPodsThatChange(t *testing.T) {
 			return nil
 		})
 	}
-	within(t, started)
+	receiveInTime(t, started)
 	_, err := set.Place(t.Context(), p)
 	stop()
 	if err := errors.Join(err, writers.Wait()); err != nil {
@@ -263,7 +263,7 @@ func events(t *testing.T, c *kubernetes.Clientset, ns, version string, n int) (n
 	}
 	defer w.Stop()
 	for len(names) < n {
-		event := within(t, w.ResultChan())
+		event := receiveInTime(t, w.ResultChan())
 		pod, ok := event.Object.(*corev1.Pod)
 		if !ok || event.Type != watch.Modified {
 			t.Fatalf("event %s of %v", event.Type, event.Object)

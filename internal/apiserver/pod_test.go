@@ -175,7 +175,7 @@ func TestGracefulDeletion(t *testing.T) {
 		t.Fatal(err)
 	}
 	for {
-		if e := within(t, w.ResultChan()); e.Type == watch.Deleted {
+		if e := receiveInTime(t, w.ResultChan()); e.Type == watch.Deleted {
 			break
 		}
 	}
@@ -184,7 +184,7 @@ func TestGracefulDeletion(t *testing.T) {
 	}
 }
 
-func TestFinishedPodsGoAtOnce(t *testing.T) {
+func TestFinishedPodsAreDeletedImmediately(t *testing.T) {
 	ns := namespace(t)
 	pods := clientset(t, remote(t)).CoreV1().Pods(ns)
 	create(t, ns, podYAML)
@@ -238,13 +238,13 @@ func TestPodSelectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Stop()
-	if e := within(t, w.ResultChan()); e.Type != watch.Added || e.Object.(*corev1.Pod).Name != "p" {
+	if e := receiveInTime(t, w.ResultChan()); e.Type != watch.Added || e.Object.(*corev1.Pod).Name != "p" {
 		t.Errorf("watch by node: %v", e)
 	}
 }
 
-// TestUnknowingClientKeepsAddedFields updates a pod with a client whose types lack allot's fields.
-func TestUnknowingClientKeepsAddedFields(t *testing.T) {
+// TestOldClientKeepsAddedFieldsOfPods updates a pod with a client whose types lack allot's fields.
+func TestOldClientKeepsAddedFieldsOfPods(t *testing.T) {
 	for name, cfg := range map[string]string{"json": "application/json",
 		"protobuf": "application/vnd.kubernetes.protobuf"} {
 		t.Run(name, func(t *testing.T) {
@@ -271,7 +271,7 @@ func TestUnknowingClientKeepsAddedFields(t *testing.T) {
 func TestPriority(t *testing.T) {
 	ns := namespace(t)
 	pods := clientset(t, remote(t)).CoreV1().Pods(ns)
-	class := unique("high")
+	class := uniqueName("high")
 	create(
 		t, ns,
 		`{"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":"`+class+`"},"value":1000,"preemptionPolicy":"Never"}`,
@@ -301,10 +301,10 @@ func TestPriority(t *testing.T) {
 	}
 }
 
-func TestLogsSayWhyThereAreNone(t *testing.T) {
+func TestLogsReportWhyTheyAreUnavailable(t *testing.T) {
 	ns := namespace(t)
 	client := clientset(t, remote(t))
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: unique("simulated")}}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: uniqueName("simulated")}}
 	if _, err := client.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

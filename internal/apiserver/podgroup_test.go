@@ -118,7 +118,7 @@ func TestPodGroupWithoutItsTemplate(t *testing.T) {
 	}
 }
 
-func TestFaultsAreNamedAsInTheRequestsVersion(t *testing.T) {
+func TestPodGroupErrorsHaveFieldsOfTheRequestsVersion(t *testing.T) {
 	ns := namespace(t)
 	for version, tt := range map[string]struct{ ref, field string }{
 		"v1alpha2": {`podGroupTemplateRef: {workload: {workloadName: w, podGroupTemplateName: "NOT A LABEL"}}`,
@@ -169,7 +169,7 @@ spec:
 	}
 }
 
-func TestPodGroupStatusLeavesTheRestAlone(t *testing.T) {
+func TestPodGroupStatusUpdateChangesOnlyStatus(t *testing.T) {
 	ns := namespace(t)
 	g := create(t, ns,
 		"apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: g}\nspec:\n  schedulingPolicy: {basic: {}}")
@@ -208,9 +208,9 @@ func TestPodGroupStatusLeavesTheRestAlone(t *testing.T) {
 	}
 }
 
-// TestPodKnowsItsGroupsClaims checks that the status of a new pod names the claims that its group
+// TestPodStatusHasItsGroupsClaims checks that the status of a new pod names the claims that its group
 // already has.
-func TestPodKnowsItsGroupsClaims(t *testing.T) {
+func TestPodStatusHasItsGroupsClaims(t *testing.T) {
 	ns := namespace(t)
 	create(t, ns, `
 apiVersion: scheduling.k8s.io/v1beta1
@@ -258,9 +258,9 @@ spec:
 	}
 }
 
-// TestPodKnowsItsOwnClaims checks that the status of a new pod names the claims that will be
+// TestPodStatusHasItsOwnClaims checks that the status of a new pod names the claims that will be
 // generated for it, and not those whose template does not exist.
-func TestPodKnowsItsOwnClaims(t *testing.T) {
+func TestPodStatusHasItsOwnClaims(t *testing.T) {
 	ns := namespace(t)
 	template := create(t, ns, `
 apiVersion: resource.k8s.io/v1
@@ -322,9 +322,9 @@ func TestDeletedPodGroupWaitsForItsFinalizer(t *testing.T) {
 	}
 }
 
-// TestPodGroupPolicyIsNotTakenAway distinguishes a patch that removes the policy from a manifest
+// TestPodGroupPolicyCannotBeRemoved distinguishes a patch that removes the policy from a manifest
 // that never had it.
-func TestPodGroupPolicyIsNotTakenAway(t *testing.T) {
+func TestPodGroupPolicyCannotBeRemoved(t *testing.T) {
 	ns := namespace(t)
 	create(t, ns, workloadYAML)
 	create(t, ns, groupByReference)

@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestQuantitiesThatOnlyTheirExponentMakesLarge checks that such quantities are rejected, in
+// TestQuantitiesWithLargeExponents checks that such quantities are rejected, in
 // creations and updates, before they are compared: a comparison would take longer than this test
 // may.
-func TestQuantitiesThatOnlyTheirExponentMakesLarge(t *testing.T) {
+func TestQuantitiesWithLargeExponents(t *testing.T) {
 	for _, tt := range []struct {
 		resource  schema.GroupVersionResource
 		good, bad string

@@ -17,8 +17,8 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver"
 )
 
-// as returns a client that impersonates a user.
-func as(t *testing.T, name string, groups ...string) *kubernetes.Clientset {
+// impersonate returns a client that impersonates a user.
+func impersonate(t *testing.T, name string, groups ...string) *kubernetes.Clientset {
 	t.Helper()
 	cfg := remote(t)
 	cfg.Impersonate = rest.ImpersonationConfig{UserName: name, Groups: append(groups, "system:authenticated")}
@@ -38,7 +38,7 @@ func bindRole(t *testing.T, ns, name, role, userName string) {
 		t.Fatal(err)
 	}
 	eventually(t, "the role counts", func() bool {
-		rules, err := as(t, userName).AuthorizationV1().SelfSubjectRulesReviews().Create(
+		rules, err := impersonate(t, userName).AuthorizationV1().SelfSubjectRulesReviews().Create(
 			t.Context(),
 			&authorizationv1.SelfSubjectRulesReview{
 				Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: ns},
@@ -110,7 +110,7 @@ func TestNamespaceRoles(t *testing.T) {
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "c-"}}
 	create := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 
-	vera := as(t, "vera")
+	vera := impersonate(t, "vera")
 	_, err := vera.CoreV1().Pods(ns).List(t.Context(), none)
 	allowed(t, "vera lists pods", err)
 	_, err = vera.ResourceV1().ResourceClaims(ns).List(t.Context(), none)
@@ -124,7 +124,7 @@ func TestNamespaceRoles(t *testing.T) {
 	_, err = vera.CoreV1().Nodes().List(t.Context(), none)
 	forbidden(t, "vera lists nodes", err)
 
-	edda := as(t, "edda")
+	edda := impersonate(t, "edda")
 	_, err = edda.CoreV1().ConfigMaps(ns).Create(t.Context(), config, create)
 	allowed(t, "edda creates", err)
 	_, err = edda.CoreV1().Secrets(ns).List(t.Context(), none)
@@ -132,7 +132,7 @@ func TestNamespaceRoles(t *testing.T) {
 	_, err = edda.RbacV1().Roles(ns).List(t.Context(), none)
 	forbidden(t, "edda lists roles", err)
 
-	adam := as(t, "adam")
+	adam := impersonate(t, "adam")
 	_, err = adam.RbacV1().Roles(ns).Create(t.Context(), podReader("reader", "get"), metav1.CreateOptions{})
 	allowed(t, "adam creates a role", err)
 	_, err = adam.SchedulingV1beta1().PodGroups(ns).List(t.Context(), none)
@@ -145,7 +145,7 @@ func TestEscalation(t *testing.T) {
 	ns := namespace(t)
 	user := "eve-" + ns
 	bindRole(t, ns, "admins", "admin", user)
-	eve := as(t, user)
+	eve := impersonate(t, user)
 	create := metav1.CreateOptions{}
 
 	strong := podReader("strong", "get")
@@ -284,7 +284,7 @@ func TestAccessReviews(t *testing.T) {
 	ns := namespace(t)
 	name := "rita-" + ns
 	bindRole(t, ns, "viewers", "view", name)
-	admin, rita := clientset(t, remote(t)).AuthorizationV1(), as(t, name).AuthorizationV1()
+	admin, rita := clientset(t, remote(t)).AuthorizationV1(), impersonate(t, name).AuthorizationV1()
 	create := metav1.CreateOptions{}
 	pods := func(verb string) *authorizationv1.ResourceAttributes {
 		return &authorizationv1.ResourceAttributes{Verb: verb, Resource: "pods", Namespace: ns}
@@ -345,7 +345,7 @@ func TestAccessReviews(t *testing.T) {
 // TestImpersonation checks that impersonation needs a permission like other requests.
 func TestImpersonation(t *testing.T) {
 	admin := clientset(t, remote(t))
-	me, err := as(t, "ida", "devs").AuthenticationV1().SelfSubjectReviews().Create(
+	me, err := impersonate(t, "ida", "devs").AuthenticationV1().SelfSubjectReviews().Create(
 		t.Context(),
 		&authenticationv1.SelfSubjectReview{},
 		metav1.CreateOptions{},

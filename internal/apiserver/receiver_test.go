@@ -30,7 +30,7 @@ func TestEventsAsObjects(t *testing.T) {
 		if near[resource.Resource] == nil {
 			continue // no part has a cache of them
 		}
-		obj.SetName(unique(obj.GetName()))
+		obj.SetName(uniqueName(obj.GetName()))
 		var objects dynamic.ResourceInterface = dynamicClient(t).Resource(resource)
 		if resources[gvk].Namespaced {
 			objects = dynamicClient(t).Resource(resource).Namespace(ns)
@@ -58,7 +58,7 @@ func TestEventsAsObjects(t *testing.T) {
 		t.Errorf("objects of %d kinds were created, want at least 20", len(names))
 	}
 	for resource, one := range near {
-		if diff := settled(one, far[resource], names[resource]); diff != "" {
+		if diff := awaitEqual(one, far[resource], names[resource]); diff != "" {
 			t.Errorf("%s: objects of the client in the process (+) and of the other (-):\n%s", resource, diff)
 		}
 	}
@@ -104,10 +104,10 @@ func byName(list reflect.Value) map[string]any {
 	return out
 }
 
-// settled waits until two caches are equal for these objects, and returns the difference if they
+// awaitEqual waits until two caches are equal for these objects, and returns the difference if they
 // are not in time. The version and kind of nested objects are not compared: protobuf does not have
 // them.
-func settled(near, far func() map[string]any, names []string) string {
+func awaitEqual(near, far func() map[string]any, names []string) string {
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		have := near()
 		diff := cmp.Diff(far(), have, cmp.Exporter(func(reflect.Type) bool { return true }),

@@ -49,8 +49,8 @@ var releasedKinds = map[schema.GroupKind]struct {
 	},
 }
 
-// released is an object as a release of Kubernetes stored it, and as it returned it.
-type released struct {
+// releasedObject is an object as a release of Kubernetes stored it, and as it returned it.
+type releasedObject struct {
 	kind        schema.GroupVersionKind
 	name        string
 	shown       map[string]any
@@ -99,7 +99,7 @@ func TestReleasesOfKubernetes(t *testing.T) {
 			}
 			for _, part := range []string{"spec", "status"} {
 				compared++
-				for _, lost := range lacks(part, o.shown[part], got.Object[part]) {
+				for _, lost := range missingPaths(part, o.shown[part], got.Object[part]) {
 					t.Errorf("%s %s: %s", o.kind, o.name, lost)
 				}
 			}
@@ -118,9 +118,9 @@ var derived = regexp.MustCompile(
 
 // releasedObjects reads the files that k8s.io/api has of each release. Each object gets a unique
 // name of the same length.
-func releasedObjects(t *testing.T) []released {
+func releasedObjects(t *testing.T) []releasedObject {
 	t.Helper()
-	var found []released
+	var found []releasedObject
 	for _, release := range []string{"v1.34.0", "v1.35.0", "v1.36.0", "HEAD"} {
 		files, err := filepath.Glob(filepath.Join(fixtures(t), release, "*.pb"))
 		if err != nil || len(files) == 0 {
@@ -132,7 +132,7 @@ func releasedObjects(t *testing.T) []released {
 			}
 			parts := strings.Split(strings.TrimSuffix(filepath.Base(file), ".pb"), ".")
 			n := len(parts)
-			o := released{name: fmt.Sprintf("name-%04d", len(found))}
+			o := releasedObject{name: fmt.Sprintf("name-%04d", len(found))}
 			o.kind = schema.GroupVersionKind{
 				Group:   strings.TrimPrefix(strings.Join(parts[:n-2], "."), "core"),
 				Version: parts[n-2],
@@ -172,8 +172,8 @@ func readFile(t *testing.T, name string) string {
 	return string(data)
 }
 
-// lacks returns the paths of fields that are missing or have another value.
-func lacks(path string, was, is any) []string {
+// missingPaths returns the paths of fields that are missing or have another value.
+func missingPaths(path string, was, is any) []string {
 	if was == nil || derived.MatchString(path) {
 		return nil
 	}
@@ -182,7 +182,7 @@ func lacks(path string, was, is any) []string {
 		now, _ := is.(map[string]any)
 		var lost []string
 		for name, value := range was {
-			lost = append(lost, lacks(path+"."+name, value, now[name])...)
+			lost = append(lost, missingPaths(path+"."+name, value, now[name])...)
 		}
 		return lost
 	case []any:
@@ -192,7 +192,7 @@ func lacks(path string, was, is any) []string {
 		}
 		var lost []string
 		for i := range was {
-			lost = append(lost, lacks(fmt.Sprintf("%s[%d]", path, i), was[i], now[i])...)
+			lost = append(lost, missingPaths(fmt.Sprintf("%s[%d]", path, i), was[i], now[i])...)
 		}
 		return lost
 	}

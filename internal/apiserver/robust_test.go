@@ -52,11 +52,11 @@ func isOfLibrary(answer []byte) bool {
 		slices.ContainsFunc(ofLibrary, func(text string) bool { return strings.Contains(status.Message, text) })
 }
 
-// TestNoRequestIsAServerFault sends invalid requests for every served resource and subresource, and
+// TestNoRequestCausesServerError sends invalid requests for every served resource and subresource, and
 // checks that no response is a 5xx, except for those of the library and 501 for a subresource that
 // does not exist here, and that none takes long. The resources are those of discovery, and the
 // objects those of the validation's manifests.
-func TestNoRequestIsAServerFault(t *testing.T) {
+func TestNoRequestCausesServerError(t *testing.T) {
 	s := startServer(t, apiserver.Config{DataDir: t.TempDir(), UnsafeNoFsync: true})
 	r := newRobust(t, s.Loopback())
 	r.send("POST", "/api/v1/namespaces", nil, "application/json", []byte(`{"metadata":{"name":"`+robustNamespace+`"}}`))
@@ -73,7 +73,7 @@ func TestNoRequestIsAServerFault(t *testing.T) {
 		for _, resource := range list.APIResources {
 			resources++
 			for range *robustRequests {
-				r.odd(gv, resource)
+				r.sendRandomRequest(gv, resource)
 			}
 		}
 	}
@@ -86,8 +86,8 @@ func TestNoRequestIsAServerFault(t *testing.T) {
 	}
 }
 
-// robust sends requests and checks the responses.
-type robust struct {
+// robustnessTest sends requests and checks the responses.
+type robustnessTest struct {
 	t      *testing.T
 	client *http.Client
 	host   string
@@ -99,13 +99,13 @@ type robust struct {
 	codes   map[int]int
 }
 
-func newRobust(t *testing.T, cfg *rest.Config) *robust {
+func newRobust(t *testing.T, cfg *rest.Config) *robustnessTest {
 	t.Helper()
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &robust{
+	r := &robustnessTest{
 		t: t, client: client, host: cfg.Host, rand: rand.New(rand.NewPCG(*robustSeed, 7)),
 		objects: map[string][]map[string]any{}, values: map[string][]any{}, codes: map[int]int{},
 	}
@@ -131,7 +131,7 @@ func newRobust(t *testing.T, cfg *rest.Config) *robust {
 	return r
 }
 
-func (r *robust) collect(v any) {
+func (r *robustnessTest) collect(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
@@ -145,8 +145,8 @@ func (r *robust) collect(v any) {
 	}
 }
 
-// odd sends one request with a random verb.
-func (r *robust) odd(gv schema.GroupVersion, resource metav1.APIResource) {
+// sendRandomRequest sends one request with a random verb.
+func (r *robustnessTest) sendRandomRequest(gv schema.GroupVersion, resource metav1.APIResource) {
 	plural, sub, _ := strings.Cut(resource.Name, "/")
 	path := "/apis/" + gv.String()
 	if gv.Group == "" {
@@ -210,7 +210,7 @@ func (r *robust) odd(gv schema.GroupVersion, resource metav1.APIResource) {
 }
 
 // object returns an object of the resource's kind, changed in up to three places.
-func (r *robust) object(gv schema.GroupVersion, resource metav1.APIResource) map[string]any {
+func (r *robustnessTest) object(gv schema.GroupVersion, resource metav1.APIResource) map[string]any {
 	obj := map[string]any{
 		"metadata": map[string]any{"name": "x"},
 		"spec":     map[string]any{"a": "b"},
@@ -232,7 +232,7 @@ func (r *robust) object(gv schema.GroupVersion, resource metav1.APIResource) map
 	return obj
 }
 
-func (r *robust) copied(obj map[string]any) map[string]any {
+func (r *robustnessTest) copied(obj map[string]any) map[string]any {
 	var out map[string]any
 	if err := json.Unmarshal(r.encode(obj), &out); err != nil {
 		r.t.Fatal(err)
@@ -240,7 +240,7 @@ func (r *robust) copied(obj map[string]any) map[string]any {
 	return out
 }
 
-func (r *robust) encode(v any) []byte {
+func (r *robustnessTest) encode(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
 		r.t.Fatal(err)
@@ -248,7 +248,7 @@ func (r *robust) encode(v any) []byte {
 	return data
 }
 
-func (r *robust) name(obj map[string]any) string {
+func (r *robustnessTest) name(obj map[string]any) string {
 	if m, ok := obj["metadata"].(map[string]any); ok {
 		if name, ok := m["name"].(string); ok && name != "" && name != "." && name != ".." {
 			return name
@@ -258,7 +258,7 @@ func (r *robust) name(obj map[string]any) string {
 }
 
 // mutate changes a random place of an object.
-func (r *robust) mutate(obj any) {
+func (r *robustnessTest) mutate(obj any) {
 	type place struct {
 		key   string
 		set   func(any)
@@ -298,7 +298,7 @@ func (r *robust) mutate(obj any) {
 }
 
 // value returns a random JSON value.
-func (r *robust) value() any {
+func (r *robustnessTest) value() any {
 	return []any{
 		"", "a", "A_b", "a/b", "..", ".", "a%b", "\x00", "é", strings.Repeat("a.", 127), nil, true, 0, 1, -1, 33,
 		int64(1) << 62, 0.5, 1e300,
@@ -307,9 +307,9 @@ func (r *robust) value() any {
 	}[r.rand.IntN(30)]
 }
 
-func (r *robust) pick(list []string) string { return list[r.rand.IntN(len(list))] }
+func (r *robustnessTest) pick(list []string) string { return list[r.rand.IntN(len(list))] }
 
-func (r *robust) jsonPatch() []byte {
+func (r *robustnessTest) jsonPatch() []byte {
 	var ops []any
 	for range 1 + r.rand.IntN(3) {
 		ops = append(ops, map[string]any{
@@ -335,7 +335,7 @@ func (r *robust) jsonPatch() []byte {
 }
 
 // query returns random options, most of them invalid.
-func (r *robust) query() url.Values {
+func (r *robustnessTest) query() url.Values {
 	q := url.Values{}
 	for _, o := range []struct {
 		key    string
@@ -365,7 +365,7 @@ func (r *robust) query() url.Values {
 }
 
 // send sends a request, and fails the test if the response is one that no client should get.
-func (r *robust) send(method, path string, query url.Values, contentType string, body []byte) {
+func (r *robustnessTest) send(method, path string, query url.Values, contentType string, body []byte) {
 	r.t.Helper()
 	r.sent++
 	ctx, cancel := context.WithTimeout(r.t.Context(), robustPatience)

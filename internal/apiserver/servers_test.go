@@ -50,7 +50,7 @@ func secondServer(t *testing.T) *dynamic.DynamicClient {
 // Two API servers run on one etcd, and in each round each of them gets a claim for the same device
 // (F64, R18). At most one client gets a success response, and in the end only its claim has the
 // device.
-func TestF64TwoServersGiveADeviceOnce(t *testing.T) {
+func TestF64TwoServersAllocateADeviceOnce(t *testing.T) {
 	if !shared.Alone() {
 		t.Error("the first server is not alone, although nobody has come to its etcd")
 	}
@@ -98,7 +98,7 @@ func TestF64TwoServersGiveADeviceOnce(t *testing.T) {
 // A server stores a claim with a device that another claim has just been allocated, and is killed
 // before it sees that (F64, R18). A remaining server deallocates the claim, and changes nothing
 // else of it.
-func TestF64KilledServerLeavesNoDouble(t *testing.T) {
+func TestF64KilledServerLeavesNoDoubleAllocation(t *testing.T) {
 	dir := t.TempDir()
 	server := startServer(t, apiserver.Config{DataDir: dir, UnsafeNoFsync: true})
 	client, err := dynamic.NewForConfig(server.Loopback())

@@ -47,38 +47,38 @@ func newServiceTest(t *testing.T) serviceTest {
 	return serviceTest{t, clientset(t, remote(t)), namespace(t)}
 }
 
-func (c serviceTest) create(s *corev1.Service) *corev1.Service {
-	c.t.Helper()
-	out, err := c.client.CoreV1().Services(c.ns).Create(c.t.Context(), s, metav1.CreateOptions{})
+func (st serviceTest) create(s *corev1.Service) *corev1.Service {
+	st.t.Helper()
+	out, err := st.client.CoreV1().Services(st.ns).Create(st.t.Context(), s, metav1.CreateOptions{})
 	if err != nil {
-		c.t.Fatal(err)
+		st.t.Fatal(err)
 	}
 	return out
 }
 
-func (c serviceTest) update(s *corev1.Service) *corev1.Service {
-	c.t.Helper()
-	out, err := c.client.CoreV1().Services(c.ns).Update(c.t.Context(), s, metav1.UpdateOptions{})
+func (st serviceTest) update(s *corev1.Service) *corev1.Service {
+	st.t.Helper()
+	out, err := st.client.CoreV1().Services(st.ns).Update(st.t.Context(), s, metav1.UpdateOptions{})
 	if err != nil {
-		c.t.Fatal(err)
+		st.t.Fatal(err)
 	}
 	return out
 }
 
-// refused creates a Service, and checks that it is rejected with a message.
-func (c serviceTest) refused(s *corev1.Service, message string) {
-	c.t.Helper()
-	_, err := c.client.CoreV1().Services(c.ns).Create(c.t.Context(), s, metav1.CreateOptions{})
+// expectRefused creates a Service, and checks that it is rejected with a message.
+func (st serviceTest) expectRefused(s *corev1.Service, message string) {
+	st.t.Helper()
+	_, err := st.client.CoreV1().Services(st.ns).Create(st.t.Context(), s, metav1.CreateOptions{})
 	if err == nil || !strings.Contains(err.Error(), message) {
-		c.t.Errorf("got %v, want %q", err, message)
+		st.t.Errorf("got %v, want %q", err, message)
 	}
 }
 
-func (c serviceTest) isReserved(ip string) bool {
-	c.t.Helper()
-	_, err := c.client.NetworkingV1().IPAddresses().Get(c.t.Context(), ip, metav1.GetOptions{})
+func (st serviceTest) isReserved(ip string) bool {
+	st.t.Helper()
+	_, err := st.client.NetworkingV1().IPAddresses().Get(st.t.Context(), ip, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
-		c.t.Fatal(err)
+		st.t.Fatal(err)
 	}
 	return err == nil
 }
@@ -95,9 +95,9 @@ func TestServicesGetClusterIPs(t *testing.T) {
 	if err != nil || reserved.Spec.ParentRef.Namespace != c.ns || reserved.Spec.ParentRef.Name != "a" {
 		t.Errorf("reservation %+v: %v", reserved, err)
 	}
-	c.refused(service("b", withIP(s.Spec.ClusterIP)), "provided IP is already allocated")
-	c.refused(service("b", withIP("10.0.0.1")), "is not in the valid range. The range of valid IPs is 10.96.0.0/12")
-	c.refused(service("b", func(s *corev1.ServiceSpec) { s.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol} }),
+	c.expectRefused(service("b", withIP(s.Spec.ClusterIP)), "provided IP is already allocated")
+	c.expectRefused(service("b", withIP("10.0.0.1")), "is not in the valid range. The range of valid IPs is 10.96.0.0/12")
+	c.expectRefused(service("b", func(s *corev1.ServiceSpec) { s.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol} }),
 		"not configured on this cluster")
 	again := service("a")
 	again.ResourceVersion = s.ResourceVersion
@@ -124,7 +124,7 @@ func TestRefusedServicesReserveNothing(t *testing.T) {
 		t.Errorf("dry run: %v, address %q", err, dry.Spec.ClusterIP)
 	}
 	s := c.create(service("a"))
-	c.refused(service("a", withIP("10.111.1.1")), "already exists")
+	c.expectRefused(service("a", withIP("10.111.1.1")), "already exists")
 	if c.isReserved("10.111.1.1") {
 		t.Error("the address of a refused Service is reserved")
 	}
@@ -153,9 +153,9 @@ func TestTypesOfServices(t *testing.T) {
 	if ip == "" || port < 30000 || port > 32767 {
 		t.Fatalf("NodePort: %+v", ported.Spec)
 	}
-	c.refused(service("b", ofType(corev1.ServiceTypeNodePort),
+	c.expectRefused(service("b", ofType(corev1.ServiceTypeNodePort),
 		func(s *corev1.ServiceSpec) { s.Ports[0].NodePort = port }), "provided port is already allocated")
-	c.refused(service("b", ofType(corev1.ServiceTypeNodePort),
+	c.expectRefused(service("b", ofType(corev1.ServiceTypeNodePort),
 		func(s *corev1.ServiceSpec) { s.Ports[0].NodePort = 80 }), "The range of valid ports is 30000-32767")
 	ported.Spec.Ports[0].NodePort = 0 // as a manifest has it
 	if again := c.update(ported); again.Spec.Ports[0].NodePort != port {

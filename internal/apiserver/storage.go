@@ -47,14 +47,14 @@ type backend struct {
 func openBackend(ctx context.Context, cfg Config) (*backend, error) {
 	if len(cfg.Etcd.URLs) > 0 {
 		b := &backend{etcd: cfg.Etcd, stop: func() {}}
-		return b, b.reach(ctx)
+		return b, b.awaitEtcd(ctx)
 	}
 	member, err := etcd.Start(ctx, etcd.Options{Dir: cfg.etcdDir(), UnsafeNoFsync: cfg.UnsafeNoFsync})
 	if err != nil {
 		return nil, err
 	}
 	client := tracked(member.Client())
-	feature.DefaultFeatureSupportChecker.CheckClient(ctx, local{member}, storage.RequestWatchProgress)
+	feature.DefaultFeatureSupportChecker.CheckClient(ctx, localEndpoint{member}, storage.RequestWatchProgress)
 	compactor := etcd3.NewCompactor(client.Client, storagebackend.DefaultCompactInterval, clock.RealClock{}, func() {})
 	return &backend{
 		member:    member,
@@ -65,9 +65,9 @@ func openBackend(ctx context.Context, cfg Config) (*backend, error) {
 	}, nil
 }
 
-// reach waits until the external etcd responds. The generic code would wait for as long, but not
+// awaitEtcd waits until the external etcd responds. The generic code would wait for as long, but not
 // name the etcd, and not stop with ctx.
-func (b *backend) reach(ctx context.Context) error {
+func (b *backend) awaitEtcd(ctx context.Context) error {
 	reached := make(chan error, 1)
 	go func() {
 		cfg := storagebackend.NewDefaultConfig(etcdPrefix, nil)
@@ -103,9 +103,9 @@ func tracked(etcd *clientv3.Client) *kubernetes.Client {
 	return client
 }
 
-// alone reports whether no other API server can have written since this one was started. It is
+// isAlone reports whether no other API server can have written since this one was started. It is
 // false for a server on an external etcd.
-func (b *backend) alone() bool { return b.member != nil && b.member.Alone() }
+func (b *backend) isAlone() bool { return b.member != nil && b.member.Alone() }
 
 func (b *backend) close() error {
 	b.stop()
@@ -149,38 +149,38 @@ func (b *backend) addHealthCheck(cfg *genericapiserver.Config) {
 	}))
 }
 
-// measure reports the size of the embedded etcd in /metrics. It replaces the monitor set by the
+// exportSize reports the size of the embedded etcd in /metrics. It replaces the monitor set by the
 // options, which would connect to the socket.
-func (b *backend) measure() {
+func (b *backend) exportSize() {
 	if b.member == nil {
 		return
 	}
 	metrics.SetStorageMonitorGetter(func() ([]metrics.Monitor, error) {
-		return []metrics.Monitor{local{b.member}}, nil
+		return []metrics.Monitor{localEndpoint{b.member}}, nil
 	})
 }
 
-// local implements for the embedded etcd the requests that the generic code makes to an endpoint,
+// localEndpoint implements for the embedded etcd the requests that the generic code makes to an endpoint,
 // which an in-process client does not have.
-type local struct {
+type localEndpoint struct {
 	member *etcd.Server
 }
 
 // Endpoints returns the name of the member.
-func (l local) Endpoints() []string { return []string{l.member.Endpoint()} }
+func (l localEndpoint) Endpoints() []string { return []string{l.member.Endpoint()} }
 
 // Status returns the version, which determines the requests that the watch cache may make.
-func (l local) Status(context.Context, string) (*clientv3.StatusResponse, error) {
+func (l localEndpoint) Status(context.Context, string) (*clientv3.StatusResponse, error) {
 	return &clientv3.StatusResponse{Version: l.member.Version(), DbSize: l.member.SizeBytes()}, nil
 }
 
 // Monitor implements metrics.Monitor.
-func (l local) Monitor(context.Context) (metrics.StorageMetrics, error) {
+func (l localEndpoint) Monitor(context.Context) (metrics.StorageMetrics, error) {
 	return metrics.StorageMetrics{Size: l.member.SizeBytes()}, nil
 }
 
 // Close implements metrics.Monitor. It does nothing.
-func (local) Close() error { return nil }
+func (localEndpoint) Close() error { return nil }
 
 // wrap returns a getter whose resources use the in-process client.
 func (b *backend) wrap(getter generic.RESTOptionsGetter) generic.RESTOptionsGetter {

@@ -125,7 +125,7 @@ func TestTokenRequestsAreChecked(t *testing.T) {
 	}
 	// A user who may read an account may not act as the account.
 	bindRole(t, ns, "viewers", "view", "vic-"+ns)
-	_, err := as(t, "vic-"+ns).CoreV1().ServiceAccounts(
+	_, err := impersonate(t, "vic-"+ns).CoreV1().ServiceAccounts(
 		ns,
 	).CreateToken(t.Context(), "robot", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	forbidden(t, "a viewer asks for a token", err)

@@ -40,13 +40,13 @@ func TestVerbs(t *testing.T) {
 				client = dynamicClient(t).Resource(gvr).Namespace(ns)
 			}
 			if gvk.Kind != "IPAddress" { // its name is an address
-				obj.SetName(unique(obj.GetName()))
+				obj.SetName(uniqueName(obj.GetName()))
 			}
 			if gvk.Kind == "Event" {
 				setNested(t, obj, ns, map[string]string{"": "involvedObject", "events.k8s.io": "regarding"}[gvk.Group], "namespace")
 			}
 			v := verbs{t: t, client: client, original: obj, resource: res, hasStatus: stored[gvk].Status != nil}
-			v.all()
+			v.runAll()
 		})
 	}
 	for gvk := range stored {
@@ -110,7 +110,7 @@ type verbs struct {
 	hasStatus bool
 }
 
-func (v *verbs) all() {
+func (v *verbs) runAll() {
 	for _, verb := range []string{"create", "delete", "get", "list", "patch", "update", "watch"} {
 		if !slices.Contains(v.resource.Verbs, verb) {
 			v.t.Errorf("discovery lacks the verb %s", verb)
@@ -124,7 +124,7 @@ func (v *verbs) all() {
 	v.create()
 	v.update()
 	v.patches()
-	v.status()
+	v.checkStatusUpdate()
 	v.delete()
 	v.deleteCollection()
 }
@@ -136,11 +136,11 @@ func (v *verbs) must(what string, err error) {
 	}
 }
 
-// event waits for an event of the object.
-func (v *verbs) event(want watch.EventType) *unstructured.Unstructured {
+// awaitEvent waits for an event of the object.
+func (v *verbs) awaitEvent(want watch.EventType) *unstructured.Unstructured {
 	v.t.Helper()
 	for {
-		e := within(v.t, v.watch.ResultChan())
+		e := receiveInTime(v.t, v.watch.ResultChan())
 		obj, ok := e.Object.(*unstructured.Unstructured)
 		if !ok || e.Type == watch.Error {
 			v.t.Fatalf("watch: %v", e)
@@ -173,9 +173,9 @@ func (v *verbs) create() {
 		v.t.Errorf("created in version %s", got)
 	}
 	v.contains(created.Object, v.original.Object, "")
-	v.contains(v.event(watch.Added).Object, v.original.Object, "")
+	v.contains(v.awaitEvent(watch.Added).Object, v.original.Object, "")
 	if v.resource.Kind == "ValidatingAdmissionPolicy" {
-		v.event(watch.Modified) // the server checks the types of its expressions, once a generation
+		v.awaitEvent(watch.Modified) // the server checks the types of its expressions, once a generation
 	}
 	if _, err := v.client.Create(ctx, v.original.DeepCopy(), metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
 		v.t.Errorf("second create: got %v, want already exists", err)
@@ -236,7 +236,7 @@ func (v *verbs) update() {
 	if len(list.Items) != 1 {
 		v.t.Errorf("list by label and name: %d items", len(list.Items))
 	}
-	if got := v.event(watch.Modified).GetLabels()["step"]; got != "update" {
+	if got := v.awaitEvent(watch.Modified).GetLabels()["step"]; got != "update" {
 		v.t.Errorf("watch: label is %q", got)
 	}
 }
@@ -270,8 +270,8 @@ func (v *verbs) patches() {
 	}
 }
 
-// status checks that an update of the status subresource does not change the spec.
-func (v *verbs) status() {
+// checkStatusUpdate checks that an update of the status subresource does not change the spec.
+func (v *verbs) checkStatusUpdate() {
 	ctx, name := v.t.Context(), v.original.GetName()
 	obj, err := v.client.Get(ctx, name, metav1.GetOptions{}, "status")
 	if apierrors.IsNotFound(err) {
@@ -317,7 +317,7 @@ func (v *verbs) delete() {
 		return // its deletion has two steps, see TestNamespaceLife
 	}
 	v.release()
-	v.event(watch.Deleted)
+	v.awaitEvent(watch.Deleted)
 	if _, err := v.client.Get(ctx, name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		v.t.Errorf("after delete: got %v, want not found", err)
 	}

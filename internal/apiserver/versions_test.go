@@ -58,7 +58,7 @@ func TestClaimInEveryVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		event := within(t, w.ResultChan())
+		event := receiveInTime(t, w.ResultChan())
 		w.Stop()
 		for from, c := range map[string]*unstructured.Unstructured{"get": c, "list": &list.Items[0],
 			"watch": event.Object.(*unstructured.Unstructured)} {
@@ -93,8 +93,8 @@ func TestClaimInEveryVersion(t *testing.T) {
 	}
 }
 
-// TestFaultsAreNamedAsSent checks that a 422 for a request in v1beta1 has the fields of v1beta1.
-func TestFaultsAreNamedAsSent(t *testing.T) {
+// TestErrorsHaveFieldsOfTheRequestsVersion checks that a 422 for a request in v1beta1 has the fields of v1beta1.
+func TestErrorsHaveFieldsOfTheRequestsVersion(t *testing.T) {
 	ns := namespace(t)
 	bad := strings.Replace(claimV1beta1YAML, "deviceClassName: gpu.example.com, tol",
 		"deviceClassName: gpu.example.com, count: -1, tol", 1)
@@ -116,7 +116,7 @@ func TestTypedClientsOfOldVersions(t *testing.T) {
 	cfg.ContentType, cfg.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf
 	slices := clientset(t, cfg).ResourceV1beta1().ResourceSlices()
 	slice := &resourcev1beta1.ResourceSlice{
-		ObjectMeta: metav1.ObjectMeta{Name: unique("old-slice")},
+		ObjectMeta: metav1.ObjectMeta{Name: uniqueName("old-slice")},
 		Spec: resourcev1beta1.ResourceSliceSpec{
 			Driver: "gpu.example.com", NodeName: "node-1", Pool: resourcev1beta1.ResourcePool{Name: "node-1",
 				ResourceSliceCount: 1},
@@ -169,26 +169,26 @@ func TestTypedClientsOfOldVersions(t *testing.T) {
 		newer.Spec.Devices.Requests[0].Exactly.DeviceClassName != "gpu.example.com" {
 		t.Errorf("v1beta1 %+v, v1beta2 %+v", claim.Spec, newer.Spec)
 	}
-	class := &resourcev1beta1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: unique("old-class")}}
+	class := &resourcev1beta1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: uniqueName("old-class")}}
 	if _, err := clientset(t, cfg).ResourceV1beta1().DeviceClasses().Create(t.Context(), class,
 		metav1.CreateOptions{}); err != nil {
 		t.Error(err)
 	}
 }
 
-// warned returns the warning headers of responses.
-type warned struct {
+// warningRecorder records the warning headers of responses.
+type warningRecorder struct {
 	mu    sync.Mutex
 	texts []string
 }
 
-func (w *warned) HandleWarningHeader(_ int, _, text string) {
+func (w *warningRecorder) HandleWarningHeader(_ int, _, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.texts = append(w.texts, text)
 }
 
-func (w *warned) take() []string {
+func (w *warningRecorder) take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	texts := w.texts
@@ -200,11 +200,11 @@ func (w *warned) take() []string {
 // warnings.
 func TestDeviceTaintRule(t *testing.T) {
 	cfg := rest.CopyConfig(remote(t))
-	headers := &warned{}
+	headers := &warningRecorder{}
 	cfg.WarningHandler = headers
 	rules := clientset(t, cfg).ResourceV1().DeviceTaintRules()
 	rule := &resourcev1.DeviceTaintRule{
-		ObjectMeta: metav1.ObjectMeta{Name: unique("everything")},
+		ObjectMeta: metav1.ObjectMeta{Name: uniqueName("everything")},
 		Spec: resourcev1.DeviceTaintRuleSpec{
 			DeviceSelector: &resourcev1.DeviceTaintSelector{},
 			Taint: resourcev1.DeviceTaint{
@@ -265,7 +265,7 @@ func TestUnconditionalUpdateOfDeviceTaintRule(t *testing.T) {
 	client := dynamicClient(t)
 	for version, want := range map[string]int{"v1": http.StatusUnprocessableEntity, "v1beta2": http.StatusOK,
 		"v1alpha3": http.StatusOK} {
-		rule := parse(t, `{apiVersion: resource.k8s.io/`+version+`, kind: DeviceTaintRule, metadata: {name: `+unique("blind")+`}, spec: {taint: {key: a, effect: None}}}`)[0]
+		rule := parse(t, `{apiVersion: resource.k8s.io/`+version+`, kind: DeviceTaintRule, metadata: {name: `+uniqueName("blind")+`}, spec: {taint: {key: a, effect: None}}}`)[0]
 		rules := client.Resource(resourceIn(version, "devicetaintrules"))
 		if _, err := rules.Create(t.Context(), rule, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
@@ -285,7 +285,7 @@ func TestUnconditionalUpdateOfDeviceTaintRule(t *testing.T) {
 // TestOldVersionsWarn checks that clients of deprecated versions, and no others, get a warning.
 func TestOldVersionsWarn(t *testing.T) {
 	cfg := rest.CopyConfig(remote(t))
-	headers := &warned{}
+	headers := &warningRecorder{}
 	cfg.WarningHandler = headers
 	client, err := dynamic.NewForConfig(cfg)
 	if err != nil {

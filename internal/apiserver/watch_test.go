@@ -95,7 +95,7 @@ func TestResourceVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Stop()
-	if e := within(t, w.ResultChan()); e.Type != watch.Deleted || e.Object.(*corev1.ConfigMap).Name != "m-00" {
+	if e := receiveInTime(t, w.ResultChan()); e.Type != watch.Deleted || e.Object.(*corev1.ConfigMap).Name != "m-00" {
 		t.Errorf("watch from the old version: %v", e)
 	}
 }
@@ -121,7 +121,7 @@ func TestWatchSelectorAndBookmarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"ADDED in", "DELETED in"} {
-		e := within(t, w.ResultChan())
+		e := receiveInTime(t, w.ResultChan())
 		if m, ok := e.Object.(*corev1.ConfigMap); !ok || string(e.Type)+" "+m.Name != want {
 			t.Fatalf("event %s: %v, want %s", e.Type, e.Object, want)
 		}
@@ -168,7 +168,7 @@ func TestWatchList(t *testing.T) {
 	defer w.Stop()
 	added := 0
 	for {
-		e := within(t, w.ResultChan())
+		e := receiveInTime(t, w.ResultChan())
 		m := e.Object.(*corev1.ConfigMap)
 		if e.Type == watch.Added {
 			added++
@@ -240,7 +240,7 @@ func TestLoopbackServesInformers(t *testing.T) {
 	factory.Start(t.Context().Done())
 	factory.WaitForCacheSync(t.Context().Done())
 	makeConfigMaps(t, client, ns, 1)
-	if got := within(t, names); got != "m-00" {
+	if got := receiveInTime(t, names); got != "m-00" {
 		t.Errorf("informer saw %q", got)
 	}
 }

@@ -58,7 +58,7 @@ func TestListByWatchOfAQuietKind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if first := within(t, w.ResultChan()); first.Type != watch.Bookmark {
+		if first := receiveInTime(t, w.ResultChan()); first.Type != watch.Bookmark {
 			t.Errorf("got %s after %s, want a bookmark: %v", first.Type, time.Since(began), first.Object)
 		}
 		w.Stop()

@@ -68,8 +68,8 @@ func (o apartOptions) config() (*rest.Config, error) {
 	return cfg, nil
 }
 
-// work creates the parts of a process in a component, before its caches start.
-type work struct {
+// workload creates the parts of a process in a component, before its caches start.
+type workload struct {
 	name  string // the name of the lease, and of the source of the events
 	parts func(c *component) (parts []part, ready <-chan struct{}, err error)
 	view  *stateView // nil if no scheduler is among the parts
@@ -78,7 +78,7 @@ type work struct {
 // process is a part in a process of its own. It waits for the API server, then for its lease, then
 // works.
 type process struct {
-	work     work
+	work     workload
 	opts     apartOptions
 	cfg      *rest.Config
 	metrics  *metrics.Registry
@@ -92,17 +92,17 @@ type process struct {
 }
 
 // runApart runs work until ctx ends, work fails, or the lease is lost.
-func runApart(ctx context.Context, o apartOptions, w work, progress *cli.Progress) error {
+func runApart(ctx context.Context, o apartOptions, w workload, progress *cli.Progress) error {
 	return runProcess(ctx, o, w, progress, func(p *process) { p.reach, p.leading = p.connect, p.lead })
 }
 
 // runProcess runs a process. set sets how it reaches the server, and what it does while it leads.
-func runProcess(ctx context.Context, o apartOptions, w work, progress *cli.Progress, set func(*process)) error {
+func runProcess(ctx context.Context, o apartOptions, w workload, progress *cli.Progress, set func(*process)) error {
 	cfg, err := o.config()
 	if err != nil {
 		return err
 	}
-	if cfg, err = o.following(cfg, time.Now, progress.Line); err != nil {
+	if cfg, err = o.reloadingConfig(cfg, time.Now, progress.Line); err != nil {
 		return err
 	}
 	watchdog := leaderelection.NewLeaderHealthzAdaptor(stopWithin)
@@ -193,7 +193,7 @@ func (p *process) elect(ctx context.Context, watchdog *leaderelection.HealthzAda
 	follow := func(holder string) {
 		p.progress.Line("lease %s is held by %s", lease, holder)
 		if p.standby {
-			p.health.ready()
+			p.health.setReady()
 		}
 	}
 	elector, err := p.opts.election.elector(p.cfg, p.work.name, lead, follow)
@@ -210,15 +210,15 @@ func (p *process) elect(ctx context.Context, watchdog *leaderelection.HealthzAda
 	lost := elected.Err() == nil
 	switch {
 	case lost:
-		return errors.Join(errLeaseLost, within(stopWithin, led))
+		return errors.Join(errLeaseLost, waitFor(stopWithin, led))
 	case leading.Load():
 		return <-led
 	}
 	return nil
 }
 
-// within returns the value that c delivers, or an error after limit.
-func within(limit time.Duration, c <-chan error) error {
+// waitFor returns the value that c delivers, or an error after limit.
+func waitFor(limit time.Duration, c <-chan error) error {
 	select {
 	case err := <-c:
 		return err
@@ -232,7 +232,7 @@ func (p *process) lead(ctx context.Context) error {
 	done := p.progress.Step(p.work.name)
 	parts, c, err := newComponent(ctx, p.cfg, p.metrics, p.opts.features)
 	if err != nil {
-		_, err = p.begun(ctx, done, err)
+		_, err = p.endStartStep(ctx, done, err)
 		return err
 	}
 	defer c.stop()
@@ -242,7 +242,7 @@ func (p *process) lead(ctx context.Context) error {
 		c.Caches.Start(parts)
 		err = c.start(parts, list, ready)
 	}
-	if running, err := p.begun(ctx, done, err); !running {
+	if running, err := p.endStartStep(ctx, done, err); !running {
 		return err
 	}
 	select {
@@ -253,15 +253,15 @@ func (p *process) lead(ctx context.Context) error {
 	return c.Err()
 }
 
-// begun ends the step that starts the parts. An error is not a failure if ctx has ended meanwhile.
+// endStartStep ends the step that starts the parts. An error is not a failure if ctx has ended meanwhile.
 // The parts are ready when they are running.
-func (p *process) begun(
+func (p *process) endStartStep(
 	ctx context.Context, done func(detail string, err error), err error,
 ) (running bool, failure error) {
 	switch {
 	case err == nil:
 		done("running; Ctrl-C stops", nil)
-		p.health.ready()
+		p.health.setReady()
 		return true, nil
 	case ctx.Err() != nil:
 		done("stopped", nil)

@@ -14,7 +14,7 @@ import (
 )
 
 // The step of a part that cannot be built ends, with the reason.
-func TestAPartThatCannotBeBuilt(t *testing.T) {
+func TestPartThatCannotBeCreated(t *testing.T) {
 	var out bytes.Buffer
 	h, err := listenHealth("127.0.0.1:0", http.NotFoundHandler())
 	if err != nil {
@@ -22,7 +22,7 @@ func TestAPartThatCannotBeBuilt(t *testing.T) {
 	}
 	defer h.listener.Close()
 	p := &process{
-		work: work{
+		work: workload{
 			name: "allot-part",
 		}, cfg: &rest.Config{Host: "https://127.0.0.1:1", TLSClientConfig: rest.TLSClientConfig{CAFile: "nowhere.crt"}},
 		metrics: metrics.New(), health: h, progress: cli.NewProgress(&out, cli.Style{}, nil),

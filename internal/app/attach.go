@@ -84,10 +84,10 @@ func runAttach(ctx context.Context, o attachOptions, progress *cli.Progress) err
 		return err
 	}
 	a := &attachment{opts: o}
-	return runProcess(ctx, o.apartOptions, work{name: attachName, view: &stateView{}}, progress, func(p *process) {
+	return runProcess(ctx, o.apartOptions, workload{name: attachName, view: &stateView{}}, progress, func(p *process) {
 		a.process = p
 		p.standby = true
-		p.reach = a.reach
+		p.reach = a.awaitServer
 		p.leading = a.lead
 	})
 }
@@ -136,14 +136,14 @@ func newSurveyor(cfg *rest.Config) (*surveyor, error) {
 }
 
 // survey returns what to run on the server, or an error with why that is not possible.
-func (a *surveyor) survey(ctx context.Context, o *attachOptions) (attach.Choice, error) {
+func (s *surveyor) survey(ctx context.Context, o *attachOptions) (attach.Choice, error) {
 	ctx, cancel := context.WithTimeout(ctx, surveyTimeout)
 	defer cancel()
-	survey, err := attach.Look(ctx, a.discovery)
+	survey, err := attach.Look(ctx, s.discovery)
 	if err != nil {
 		return attach.Choice{}, err
 	}
-	reviews := a.clients.AuthorizationV1().SelfSubjectAccessReviews()
+	reviews := s.clients.AuthorizationV1().SelfSubjectAccessReviews()
 	if err := survey.Narrow(ctx, reviews); err != nil {
 		return attach.Choice{}, err
 	}

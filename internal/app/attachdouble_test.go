@@ -49,9 +49,9 @@ func storeDouble(t *testing.T, dir string) {
 	}
 }
 
-// TestF64DoubleIsPutBack checks that the claim that was allocated second is deallocated, because
+// TestF64DoubleAllocationIsDeallocated checks that the claim that was allocated second is deallocated, because
 // its pod is this scheduler's, and that an event reports it.
-func TestF64DoubleIsPutBack(t *testing.T) {
+func TestF64DoubleAllocationIsDeallocated(t *testing.T) {
 	dir := t.TempDir()
 	storeDouble(t, dir)
 	a := startedOn(t, dir)

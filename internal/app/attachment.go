@@ -27,10 +27,10 @@ type attachment struct {
 	reported string // notes that were printed last
 }
 
-// reach waits until the server responds and grants the required permissions.
-func (a *attachment) reach(ctx context.Context) error {
+// awaitServer waits until the server responds and grants the required permissions.
+func (a *attachment) awaitServer(ctx context.Context) error {
 	done := a.progress.Step("API server " + a.cfg.Host)
-	choice, err := a.settle(ctx)
+	choice, err := a.surveyUntilValid(ctx)
 	if err != nil {
 		done("stopped", nil)
 		return err
@@ -39,8 +39,8 @@ func (a *attachment) reach(ctx context.Context) error {
 	return nil
 }
 
-// settle surveys the server until it finds no fault.
-func (a *attachment) settle(ctx context.Context) (attach.Choice, error) {
+// surveyUntilValid surveys the server until it finds no fault.
+func (a *attachment) surveyUntilValid(ctx context.Context) (attach.Choice, error) {
 	if a.surveyor == nil {
 		asker, err := newSurveyor(a.cfg)
 		if err != nil {
@@ -52,11 +52,11 @@ func (a *attachment) settle(ctx context.Context) (attach.Choice, error) {
 	for pause := askAgain; ; pause = min(2*pause, longestPause) {
 		choice, err := a.surveyor.survey(ctx, &a.opts)
 		if err == nil {
-			a.note(&choice)
+			a.printNotes(&choice)
 			return choice, nil
 		}
 		if ctx.Err() == nil {
-			said = a.unready(err, said)
+			said = a.setUnready(err, said)
 		}
 		select {
 		case <-ctx.Done():
@@ -66,9 +66,9 @@ func (a *attachment) settle(ctx context.Context) (attach.Choice, error) {
 	}
 }
 
-// unready marks the process as unready. It prints and returns the reason; said is a reason that was
+// setUnready marks the process as unready. It prints and returns the reason; said is a reason that was
 // printed already.
-func (a *attachment) unready(err error, said string) string {
+func (a *attachment) setUnready(err error, said string) string {
 	text := err.Error()
 	a.health.wait("the API server: " + text)
 	var rights missingRights
@@ -85,8 +85,8 @@ func (a *attachment) unready(err error, said string) string {
 	return text
 }
 
-// note prints the peculiarities of the server, once.
-func (a *attachment) note(choice *attach.Choice) {
+// printNotes prints the peculiarities of the server, once.
+func (a *attachment) printNotes(choice *attach.Choice) {
 	text := fmt.Sprint(choice.Notes, choice.Controllers)
 	if text == a.reported {
 		return
@@ -105,31 +105,31 @@ func (a *attachment) note(choice *attach.Choice) {
 // lead runs the work, and starts it again whenever the server's kinds have changed.
 func (a *attachment) lead(ctx context.Context) error {
 	for {
-		choice, err := a.settle(ctx)
+		choice, err := a.surveyUntilValid(ctx)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil //nolint:nilerr // it is the context's end, as wanted
 			}
 			return err
 		}
-		if err := a.work(ctx, &choice); !errors.Is(err, errChanged) {
+		if err := a.runParts(ctx, &choice); !errors.Is(err, errChanged) {
 			return err
 		}
 		a.progress.Line("the server does not have the same kinds any more: beginning anew")
 	}
 }
 
-// work runs the chosen parts until ctx ends, a part fails, or the server has changed.
-func (a *attachment) work(ctx context.Context, choice *attach.Choice) error {
+// runParts runs the chosen parts until ctx ends, a part fails, or the server has changed.
+func (a *attachment) runParts(ctx context.Context, choice *attach.Choice) error {
 	done := a.progress.Step(attachName)
 	working, c, err := a.newComponent(ctx, choice)
 	if err != nil {
-		_, err = a.begun(ctx, done, err)
+		_, err = a.endStartStep(ctx, done, err)
 		return err
 	}
 	defer c.stop()
 	defer a.process.work.view.scheduler.Store(nil)
-	if running, err := a.begun(ctx, done, a.start(working, c, choice)); !running {
+	if running, err := a.endStartStep(ctx, done, a.start(working, c, choice)); !running {
 		return err
 	}
 	changed := make(chan struct{})
@@ -232,14 +232,14 @@ func (a *attachment) watch(ctx context.Context, choice *attach.Choice, changed c
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
-			said = a.unready(err, said)
+			said = a.setUnready(err, said)
 		case !sameKinds(&now.Survey, &choice.Survey):
 			close(changed)
 			<-ctx.Done()
 			return ctx.Err()
 		default:
 			said = ""
-			a.health.ready()
+			a.health.setReady()
 		}
 	}
 }

@@ -33,9 +33,9 @@ type credentials struct {
 	failure   string // the failure that was printed last
 }
 
-// following returns a config like cfg, which was read from the kubeconfig of o, that follows later
+// reloadingConfig returns a config like cfg, which was read from the kubeconfig of o, that follows later
 // changes of the kubeconfig.
-func (o apartOptions) following(
+func (o apartOptions) reloadingConfig(
 	cfg *rest.Config, now func() time.Time, say func(format string, args ...any),
 ) (*rest.Config, error) {
 	server, _, err := rest.DefaultServerUrlFor(cfg)
@@ -66,17 +66,17 @@ func (o apartOptions) following(
 
 // RoundTrip implements http.RoundTripper.
 func (c *credentials) RoundTrip(req *http.Request) (*http.Response, error) {
-	return c.present().RoundTrip(req)
+	return c.currentTransport().RoundTrip(req)
 }
 
-// present returns the transport for a request that is sent now.
-func (c *credentials) present() http.RoundTripper {
+// currentTransport returns the transport for a request that is sent now.
+func (c *credentials) currentTransport() http.RoundTripper {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now := c.now(); now.Sub(c.checked) >= lookAtKubeconfig {
 		c.checked = now
 		failure := ""
-		if err := c.look(); err != nil {
+		if err := c.reload(); err != nil {
 			failure = err.Error()
 		}
 		if failure != "" && failure != c.failure {
@@ -87,9 +87,9 @@ func (c *credentials) present() http.RoundTripper {
 	return c.transport
 }
 
-// look reads the kubeconfig. An invalid one, which may be half written, is read again the next
+// reload reads the kubeconfig. An invalid one, which may be half written, is read again the next
 // time.
-func (c *credentials) look() error {
+func (c *credentials) reload() error {
 	seen, err := c.opts.rules().Load()
 	if err != nil {
 		return err

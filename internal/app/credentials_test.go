@@ -104,7 +104,7 @@ func TestCredentialsFollowTheKubeconfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	now, said := time.Now(), ""
-	cfg, err = opts.following(cfg, func() time.Time { return now },
+	cfg, err = opts.reloadingConfig(cfg, func() time.Time { return now },
 		func(format string, args ...any) { said += fmt.Sprintf(format, args...) })
 	if err != nil {
 		t.Fatal(err)

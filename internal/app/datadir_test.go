@@ -40,7 +40,7 @@ func TestDataDirIsForTheUserAlone(t *testing.T) {
 	}
 }
 
-func TestEphemeralDataDirGoes(t *testing.T) {
+func TestEphemeralDataDirIsDeleted(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	dir, remove, err := openDataDir("/not/used", true, nil)
 	if err != nil {

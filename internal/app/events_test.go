@@ -12,23 +12,23 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// sunk is a sink of events that forwards them to a channel.
-type sunk chan *corev1.Event
+// channelSink is a sink of events that forwards them to a channel.
+type channelSink chan *corev1.Event
 
-func (s sunk) Create(event *corev1.Event) (*corev1.Event, error) {
+func (s channelSink) Create(event *corev1.Event) (*corev1.Event, error) {
 	s <- event
 	return event, nil
 }
 
-func (s sunk) Update(event *corev1.Event) (*corev1.Event, error) { return event, nil }
+func (s channelSink) Update(event *corev1.Event) (*corev1.Event, error) { return event, nil }
 
-func (s sunk) Patch(event *corev1.Event, _ []byte) (*corev1.Event, error) { return event, nil }
+func (s channelSink) Patch(event *corev1.Event, _ []byte) (*corev1.Event, error) { return event, nil }
 
 // Events name their component, in both APIs, and nodes name themselves (P21).
 func TestEventsNameTheirComponent(t *testing.T) {
 	c := &component{broadcaster: record.NewBroadcaster()}
 	defer c.broadcaster.Shutdown()
-	events := make(sunk, 1)
+	events := make(channelSink, 1)
 	c.broadcaster.StartRecordingToSink(eventSink{events})
 	pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "u"}}
 	pod.Spec.NodeName = "n1"

@@ -36,7 +36,7 @@ func listenHealth(address string, metrics http.Handler, checks ...healthz.Health
 	healthz.InstallLivezHandler(mux, alive...)
 	healthz.InstallReadyzHandler(
 		mux,
-		append(alive, healthz.NamedCheck("started", h.started), healthz.NamedCheck("apiserver", h.reaches))...)
+		append(alive, healthz.NamedCheck("started", h.checkStarted), healthz.NamedCheck("apiserver", h.checkReachable))...)
 	mux.Handle("/metrics", metrics)
 	h.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	return h, nil
@@ -45,23 +45,23 @@ func listenHealth(address string, metrics http.Handler, checks ...healthz.Health
 // wait makes the process unready. /readyz names what as the reason.
 func (h *health) wait(what string) { h.waitsFor.Store(&what) }
 
-// ready makes the process ready.
-func (h *health) ready() { h.waitsFor.Store(nil) }
+// setReady makes the process ready.
+func (h *health) setReady() { h.waitsFor.Store(nil) }
 
-func (h *health) started(*http.Request) error {
+func (h *health) checkStarted(*http.Request) error {
 	if what := h.waitsFor.Load(); what != nil {
 		return fmt.Errorf("waits for %s", *what)
 	}
 	return nil
 }
 
-// lose makes the process unready until find is called, whatever else it waits for.
-func (h *health) lose(why error) { h.unreachable.Store(&why) }
+// setUnreachable makes the process unready until find is called, whatever else it waits for.
+func (h *health) setUnreachable(why error) { h.unreachable.Store(&why) }
 
-// find ends the state that lose began.
-func (h *health) find() { h.unreachable.Store(nil) }
+// setReachable ends the state that lose began.
+func (h *health) setReachable() { h.unreachable.Store(nil) }
 
-func (h *health) reaches(*http.Request) error {
+func (h *health) checkReachable(*http.Request) error {
 	if why := h.unreachable.Load(); why != nil {
 		return fmt.Errorf("the API server cannot be reached: %w", *why)
 	}

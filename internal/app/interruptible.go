@@ -12,15 +12,15 @@ type interruptible struct {
 }
 
 func (i interruptible) Read(p []byte) (int, error) {
-	type read struct {
+	type readResult struct {
 		n   int
 		err error
 	}
 	buffer := make([]byte, len(p)) // input that arrives after the end is read into this buffer
-	done := make(chan read, 1)
+	done := make(chan readResult, 1)
 	go func() {
 		n, err := i.Reader.Read(buffer)
-		done <- read{n, err}
+		done <- readResult{n, err}
 	}()
 	select {
 	case r := <-done:

@@ -13,7 +13,7 @@ import (
 )
 
 // The commands in the manifests accept all their flags.
-func TestManifestsHaveFlagsThatThereAre(t *testing.T) {
+func TestManifestsHaveValidFlags(t *testing.T) {
 	started := map[string]bool{}
 	for _, file := range []string{"allot.yaml", "template-sync.yaml"} {
 		for _, deployment := range deploymentsIn(t, filepath.Join("../../manifests", file)) {

@@ -143,8 +143,8 @@ func writeKubeconfigs(server *apiserver.Server, dir string, progress *cli.Progre
 func newControllerManagerCommand(streams Streams) *cobra.Command {
 	var grace time.Duration
 	var signing signingOptions
-	cmd := newApartCommand(streams, "controller-manager", "Run all controllers", true, func(*apartOptions) work {
-		return work{name: "allot-controller-manager", parts: func(c *component) ([]part, <-chan struct{}, error) {
+	cmd := newApartCommand(streams, "controller-manager", "Run all controllers", true, func(*apartOptions) workload {
+		return workload{name: "allot-controller-manager", parts: func(c *component) ([]part, <-chan struct{}, error) {
 			cfg := rest.CopyConfig(c.Client.Config())
 			if err := rest.LoadTLSFiles(cfg); err != nil {
 				return nil, nil, fmt.Errorf("certificates of the API server: %w", err)
@@ -166,9 +166,9 @@ func newControllerManagerCommand(streams Streams) *cobra.Command {
 }
 
 func newSchedulerCommand(streams Streams) *cobra.Command {
-	return newApartCommand(streams, "scheduler", "Run the scheduler", true, func(*apartOptions) work {
+	return newApartCommand(streams, "scheduler", "Run the scheduler", true, func(*apartOptions) workload {
 		view := &stateView{}
-		return work{name: "allot-scheduler", view: view, parts: func(c *component) ([]part, <-chan struct{}, error) {
+		return workload{name: "allot-scheduler", view: view, parts: func(c *component) ([]part, <-chan struct{}, error) {
 			s, err := newScheduler(c, corev1.DefaultSchedulerName)
 			if err != nil {
 				return nil, nil, err
@@ -183,8 +183,8 @@ func newNodeCommand(streams Streams) *cobra.Command {
 	var machines fleetOptions
 	var lease time.Duration
 	var plugins string
-	cmd := newApartCommand(streams, "node", "Run a fleet of simulated nodes", false, func(*apartOptions) work {
-		return work{name: "allot-node", parts: func(c *component) ([]part, <-chan struct{}, error) {
+	cmd := newApartCommand(streams, "node", "Run a fleet of simulated nodes", false, func(*apartOptions) workload {
+		return workload{name: "allot-node", parts: func(c *component) ([]part, <-chan struct{}, error) {
 			f, err := machines.fleet()
 			if err != nil {
 				return nil, nil, err
@@ -212,7 +212,7 @@ func newNodeCommand(streams Streams) *cobra.Command {
 // newApartCommand returns the command of a part. Nodes have no leader election: each process has
 // its own nodes.
 func newApartCommand(
-	streams Streams, name, short string, elected bool, newWork func(*apartOptions) work,
+	streams Streams, name, short string, elected bool, newWork func(*apartOptions) workload,
 ) *cobra.Command {
 	var o apartOptions
 	cmd := &cobra.Command{

@@ -18,13 +18,13 @@ const (
 	lostAfter = 2
 )
 
-// reach records whether the API server can be reached.
-type reach struct {
+// reachability records whether the API server can be reached.
+type reachability struct {
 	failures int
 }
 
-// note records the result of one probe. It reports whether the server is lost or found by it.
-func (r *reach) note(err error) (lost, found bool) {
+// record records the result of one probe. It reports whether the server is lost or found by it.
+func (r *reachability) record(err error) (lost, found bool) {
 	if err == nil {
 		found = r.failures >= lostAfter
 		r.failures = 0
@@ -38,10 +38,10 @@ func (r *reach) note(err error) (lost, found bool) {
 // once.
 func (p *process) watchServer(ctx context.Context) error {
 	return watchReach(ctx, p.cfg, func(err error) {
-		p.health.lose(err)
+		p.health.setUnreachable(err)
 		p.progress.Line("the API server cannot be reached: %v; trying on", err)
 	}, func() {
-		p.health.find()
+		p.health.setReachable()
 		p.progress.Line("the API server is reached again")
 	})
 }
@@ -57,18 +57,18 @@ func watchReach(ctx context.Context, cfg *rest.Config, lost func(error), found f
 	}
 	ticker := time.NewTicker(probeEvery)
 	defer ticker.Stop()
-	var r reach
+	var r reachability
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
 		}
-		err := unreached(client.RESTClient().Get().AbsPath("/version").Do(ctx).Error())
+		err := unreachableError(client.RESTClient().Get().AbsPath("/version").Do(ctx).Error())
 		if ctx.Err() != nil {
 			return nil
 		}
-		switch isLost, isFound := r.note(err); {
+		switch isLost, isFound := r.record(err); {
 		case isLost:
 			lost(err)
 		case isFound:
@@ -77,9 +77,9 @@ func watchReach(ctx context.Context, cfg *rest.Config, lost func(error), found f
 	}
 }
 
-// unreached returns the error of a request if it shows that the server cannot be reached. A server
+// unreachableError returns the error of a request if it shows that the server cannot be reached. A server
 // that refuses a request can be reached.
-func unreached(err error) error {
+func unreachableError(err error) error {
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) ||
 		apierrors.IsTooManyRequests(err) {
 		return nil

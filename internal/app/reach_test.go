@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-func TestReachIsLostAfterFailuresInARow(t *testing.T) {
+func TestServerIsLostAfterConsecutiveFailures(t *testing.T) {
 	gone := errors.New("connection refused")
-	var r reach
+	var r reachability
 	for i, step := range []struct {
 		err         error
 		lost, found bool
@@ -26,17 +26,17 @@ func TestReachIsLostAfterFailuresInARow(t *testing.T) {
 		{gone, false, false},
 		{gone, true, false},
 	} {
-		if lost, found := r.note(step.err); lost != step.lost || found != step.found {
+		if lost, found := r.record(step.err); lost != step.lost || found != step.found {
 			t.Errorf("step %d: lost %t, found %t", i, lost, found)
 		}
 	}
-	if err := unreached(apierrors.NewForbidden(schema.GroupResource{}, "", nil)); err != nil {
+	if err := unreachableError(apierrors.NewForbidden(schema.GroupResource{}, "", nil)); err != nil {
 		t.Errorf("a server that refuses is not there: %v", err)
 	}
-	if err := unreached(apierrors.NewTooManyRequestsError("busy")); err != nil {
+	if err := unreachableError(apierrors.NewTooManyRequestsError("busy")); err != nil {
 		t.Errorf("a server that has too much to do is not there: %v", err)
 	}
-	if err := unreached(apierrors.NewServiceUnavailable("starting")); err == nil {
+	if err := unreachableError(apierrors.NewServiceUnavailable("starting")); err == nil {
 		t.Error("a server that is not available is there")
 	}
 }

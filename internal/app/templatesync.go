@@ -19,8 +19,8 @@ func newTemplateSyncCommand(streams Streams) *cobra.Command {
 		"template-sync",
 		"Keep ResourceClaimTemplates of all namespaces in step",
 		true,
-		func(*apartOptions) work {
-			return work{name: templateSyncName, parts: func(c *component) ([]part, <-chan struct{}, error) {
+		func(*apartOptions) workload {
+			return workload{name: templateSyncName, parts: func(c *component) ([]part, <-chan struct{}, error) {
 				s, err := templatesync.New(c.Client.Config(), c.eventsOf(templateSyncName), c.metrics.Templates, limits)
 				if err != nil {
 					return nil, nil, err

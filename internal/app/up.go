@@ -145,7 +145,7 @@ func runUp(ctx context.Context, o upOptions, streams Streams) (err error) {
 	}
 	defer func() { err = errors.Join(err, stop(instance, progress)) }()
 
-	if err := introduce(instance, dir, progress); err != nil {
+	if err := printInstructions(instance, dir, progress); err != nil {
 		return err
 	}
 	if len(in.manifests) > 0 {
@@ -186,8 +186,8 @@ func (o *upOptions) start(ctx context.Context, dir string, in upInput, progress 
 	}
 }
 
-// introduce writes the kubeconfig, and prints how to use the Instance.
-func introduce(instance *Instance, dir string, progress *cli.Progress) error {
+// printInstructions writes the kubeconfig, and prints how to use the Instance.
+func printInstructions(instance *Instance, dir string, progress *cli.Progress) error {
 	kubeconfig := filepath.Join(dir, kubeconfigName)
 	if err := instance.Server.WriteKubeconfig(kubeconfig); err != nil {
 		return err

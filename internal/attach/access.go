@@ -24,7 +24,7 @@ type Reviewer interface {
 // Missing returns the permissions of the rules that the server does not grant, as sorted
 // descriptions. in is the namespace where they are needed; "" means all namespaces.
 func Missing(ctx context.Context, server Reviewer, in string, rules []rbacv1.PolicyRule) ([]string, error) {
-	questions := single(in, rules)
+	questions := singleRules(in, rules)
 	refused := make([]bool, len(questions))
 	asking, ctx := errgroup.WithContext(ctx)
 	asking.SetLimit(parallelReviews)
@@ -35,7 +35,7 @@ func Missing(ctx context.Context, server Reviewer, in string, rules []rbacv1.Pol
 			}
 			answer, err := server.Create(ctx, review, metav1.CreateOptions{})
 			if err != nil {
-				return fmt.Errorf("ask whether this process may %s: %w", words(&questions[i]), err)
+				return fmt.Errorf("ask whether this process may %s: %w", describeRequest(&questions[i]), err)
 			}
 			refused[i] = !answer.Status.Allowed
 			return nil
@@ -47,15 +47,15 @@ func Missing(ctx context.Context, server Reviewer, in string, rules []rbacv1.Pol
 	var missing []string
 	for i := range questions {
 		if refused[i] {
-			missing = append(missing, words(&questions[i]))
+			missing = append(missing, describeRequest(&questions[i]))
 		}
 	}
 	slices.Sort(missing)
 	return missing, nil
 }
 
-// single splits rules into single permissions without duplicates.
-func single(in string, rules []rbacv1.PolicyRule) []authorizationv1.ResourceAttributes {
+// singleRules splits rules into single permissions without duplicates.
+func singleRules(in string, rules []rbacv1.PolicyRule) []authorizationv1.ResourceAttributes {
 	var out []authorizationv1.ResourceAttributes
 	seen := map[string]bool{}
 	for _, rule := range rules {
@@ -71,8 +71,8 @@ func single(in string, rules []rbacv1.PolicyRule) []authorizationv1.ResourceAttr
 						q := authorizationv1.ResourceAttributes{
 							Namespace: in, Verb: verb, Group: group, Version: "*", Resource: resource, Subresource: subresource, Name: name,
 						}
-						if !seen[words(&q)] {
-							seen[words(&q)] = true
+						if !seen[describeRequest(&q)] {
+							seen[describeRequest(&q)] = true
 							out = append(out, q)
 						}
 					}
@@ -83,8 +83,8 @@ func single(in string, rules []rbacv1.PolicyRule) []authorizationv1.ResourceAttr
 	return out
 }
 
-// words describes a permission in the form of a role's rule.
-func words(q *authorizationv1.ResourceAttributes) string {
+// describeRequest describes a permission in the form of a role's rule.
+func describeRequest(q *authorizationv1.ResourceAttributes) string {
 	text := q.Verb + " " + q.Resource
 	if q.Subresource != "" {
 		text += "/" + q.Subresource

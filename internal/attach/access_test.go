@@ -39,7 +39,7 @@ func (g *guard) Create(
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.asked++
-	review.Status.Allowed = !slices.Contains(g.refused, words(review.Spec.ResourceAttributes))
+	review.Status.Allowed = !slices.Contains(g.refused, describeRequest(review.Spec.ResourceAttributes))
 	return review, g.err
 }
 
@@ -56,7 +56,7 @@ func choice(groups string) *Choice {
 }
 
 // The self-check names the rule that became necessary by an upgrade, and no other (F69).
-func TestF69MissingRightIsNamed(t *testing.T) {
+func TestF69MissingPermissionIsNamed(t *testing.T) {
 	for _, groups := range []string{"none", "native", "own"} {
 		g := &guard{
 			refused: []string{
@@ -76,7 +76,7 @@ func TestF69MissingRightIsNamed(t *testing.T) {
 }
 
 // An optional kind is not read if that is not permitted, and access to it is not checked again.
-func TestKindsThatMayNotBeReadAreLeftOut(t *testing.T) {
+func TestUnreadableKindsAreOmitted(t *testing.T) {
 	for _, refused := range [][]string{nil, {"watch csinodes of storage.k8s.io"}} {
 		s := Survey{CSINodes: true}
 		g := &guard{refused: refused}
@@ -104,33 +104,33 @@ func TestUnansweredReviewIsAnError(t *testing.T) {
 	}
 }
 
-func TestEachRightIsAskedForOnce(t *testing.T) {
+func TestEachPermissionIsCheckedOnce(t *testing.T) {
 	g := &guard{}
 	rules := Rules(choice("own"))
 	if _, err := Missing(t.Context(), g, "", append(rules, rules...)); err != nil {
 		t.Fatal(err)
 	}
-	if want := len(single("", rules)); g.asked != want {
+	if want := len(singleRules("", rules)); g.asked != want {
 		t.Errorf("asked %d times, for %d rights", g.asked, want)
 	}
 }
 
 // The roles of the chart grant the required permissions, in each configuration.
-func TestChartGivesWhatIsNeeded(t *testing.T) {
+func TestChartGrantsRequiredPermissions(t *testing.T) {
 	parts := RulesByPart()
 	for groups, names := range map[string][]string{"none": {"common"}, "native": {"common", "native"},
 		"own": {"common", "own"}} {
 		given := map[string]bool{}
 		for _, name := range names {
-			for _, q := range single("", parts[name]) {
-				given[words(&q)] = true
+			for _, q := range singleRules("", parts[name]) {
+				given[describeRequest(&q)] = true
 			}
 		}
-		for _, q := range single("", Rules(choice(groups))) {
-			if !given[words(&q)] {
-				t.Errorf("%s: the chart does not give %s", groups, words(&q))
+		for _, q := range singleRules("", Rules(choice(groups))) {
+			if !given[describeRequest(&q)] {
+				t.Errorf("%s: the chart does not give %s", groups, describeRequest(&q))
 			}
-			delete(given, words(&q))
+			delete(given, describeRequest(&q))
 		}
 		if len(given) > 0 {
 			t.Errorf("%s: the chart gives more: %v", groups, given)
@@ -140,7 +140,7 @@ func TestChartGivesWhatIsNeeded(t *testing.T) {
 
 // All kinds that the scheduler and the controllers watch may be watched, because a cache whose
 // watch is rejected never syncs.
-func TestAllCachesMayBeFilled(t *testing.T) {
+func TestAllWatchesArePermitted(t *testing.T) {
 	for _, groups := range []string{"none", "native", "own"} {
 		c := choice(groups)
 		set, err := client.NewFor(&rest.Config{}, c.Dialect)
@@ -159,7 +159,7 @@ func TestAllCachesMayBeFilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		given := map[string]bool{}
-		for _, q := range single("", Rules(c)) {
+		for _, q := range singleRules("", Rules(c)) {
 			given[q.Verb+" "+q.Resource] = true
 		}
 		for _, kind := range caches.Kinds() {

@@ -60,13 +60,13 @@ func Choose(s Survey, wanted []string, on features.Set) Choice {
 	case s.Groups.Empty():
 		c.Features = c.Features.Without(features.GenericWorkload)
 		c.Absent = append(c.Absent, "podgroups", "workloads")
-		c.note(
+		c.addNote(
 			"The server has no PodGroups, neither of scheduling.k8s.io nor of allot.dev: pods are placed one by one. Apply the CustomResourceDefinitions of the chart to have groups.",
 		)
 	case s.Groups.Group == schedulingv1beta1.GroupName:
 		c.Dialect.Groups = s.Groups
 		run = append(run, Limit)
-		c.note(
+		c.addNote(
 			"The server has PodGroups of %s: its own controller manager makes their claims and protects them (--controllers=%s,%s if it does not).",
 			s.Groups, Claim, PodGroup,
 		)
@@ -76,18 +76,18 @@ func Choose(s Survey, wanted []string, on features.Set) Choice {
 		// reserved for the pod.
 		c.Features = c.Features.Without(features.WorkloadClaims)
 		run = append(run, PodGroup, GroupClaim, Limit)
-		c.note("The server has no PodGroups of its own: those of %s are used, and pods join them by the label.", s.Groups)
+		c.addNote("The server has no PodGroups of its own: those of %s are used, and pods join them by the label.", s.Groups)
 		if s.Policies == "" {
-			c.note(
+			c.addNote(
 				"The server has no MutatingAdmissionPolicies: pods have to name the claims of their groups in full (PodGroup-entry).",
 			)
 		}
 	}
 	if c.Dialect.Newer {
-		c.note("The server is newer than Kubernetes 1.%d: what it has beyond that is left as it is.", release)
+		c.addNote("The server is newer than Kubernetes 1.%d: what it has beyond that is left as it is.", release)
 	}
 	c.optional(s)
-	c.Controllers = adjusted(run, wanted)
+	c.Controllers = applyWanted(run, wanted)
 	return c
 }
 
@@ -98,7 +98,7 @@ func (c *Choice) optional(s Survey) {
 		case *o.read:
 			continue
 		case slices.Contains(s.Refused, o.kind):
-			c.note("This process may not list and watch %s: it does not know %s.", o.kind, o.dependent)
+			c.addNote("This process may not list and watch %s: it does not know %s.", o.kind, o.dependent)
 		}
 		c.Absent = append(c.Absent, o.kind)
 	}
@@ -122,12 +122,12 @@ func (c *Choice) optional(s Survey) {
 	}
 }
 
-func (c *Choice) note(format string, args ...any) {
+func (c *Choice) addNote(format string, args ...any) {
 	c.Notes = append(c.Notes, fmt.Sprintf(format, args...))
 }
 
-// adjusted adds the wanted names and removes those prefixed with a minus.
-func adjusted(run, wanted []string) []string {
+// applyWanted adds the wanted names and removes those prefixed with a minus.
+func applyWanted(run, wanted []string) []string {
 	for _, name := range wanted {
 		if off, ok := strings.CutPrefix(name, "-"); ok {
 			run = slices.DeleteFunc(run, func(r string) bool { return r == off })

@@ -20,10 +20,10 @@ type CompetingScheduler struct {
 	Drivers []string
 }
 
-func (r *CompetingScheduler) String() string {
-	text := fmt.Sprintf("scheduler %s places %d pods with claims", r.Scheduler, r.Pods)
-	if len(r.Drivers) > 0 {
-		text += ", and has given out devices of " + strings.Join(r.Drivers, ", ")
+func (s *CompetingScheduler) String() string {
+	text := fmt.Sprintf("scheduler %s places %d pods with claims", s.Scheduler, s.Pods)
+	if len(s.Drivers) > 0 {
+		text += ", and has given out devices of " + strings.Join(s.Drivers, ", ")
 	}
 	return text
 }

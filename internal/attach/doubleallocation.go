@@ -42,13 +42,13 @@ type doubleWriter interface {
 // scheduler and no container of its pods has started; its bound pods are deleted. All other cases
 // are reported by events.
 type DoubleAllocationController struct {
-	own    string                           // spec.schedulerName of this scheduler
-	claims indexed[*resource.ResourceClaim] // by claimsByDevice
-	pods   indexed[*core.Pod]               // by claims.PodIndex
-	write  doubleWriter
-	events reconciler.Recorder
-	said   eventDeduper
-	run    func(context.Context) error
+	own      string                           // spec.schedulerName of this scheduler
+	claims   indexed[*resource.ResourceClaim] // by claimsByDevice
+	pods     indexed[*core.Pod]               // by claims.PodIndex
+	write    doubleWriter
+	events   reconciler.Recorder
+	reported eventDeduper
+	run      func(context.Context) error
 }
 
 // NewDoubleAllocationController returns the controller on inf's caches. It must be called before
@@ -74,7 +74,7 @@ func NewDoubleAllocationController(
 	inf.ResourceClaims().OnChange(func(before, now *resource.ResourceClaim) {
 		switch {
 		case now == nil:
-			d.said.isNew(before.UID, "")
+			d.reported.isNew(before.UID, "")
 		case now.Status.Allocation != nil && (before == nil || before.UID != now.UID || before.Status.Allocation == nil):
 			runner.Add(reconciler.KeyOf(now))
 		}
@@ -111,9 +111,9 @@ func (d *DoubleAllocationController) Reconcile(ctx context.Context, key types.Na
 		if len(holders) < 2 {
 			continue
 		}
-		slices.SortFunc(holders, earlier)
+		slices.SortFunc(holders, compareAllocationTimes)
 		for _, loser := range holders[1:] {
-			if err := d.settle(ctx, device, holders[0], loser); err != nil {
+			if err := d.resolveDouble(ctx, device, holders[0], loser); err != nil {
 				return err
 			}
 		}
@@ -121,9 +121,9 @@ func (d *DoubleAllocationController) Reconcile(ctx context.Context, key types.Na
 	return nil
 }
 
-// earlier compares two claims by the time of their allocation, or of their creation if that is
+// compareAllocationTimes compares two claims by the time of their allocation, or of their creation if that is
 // unknown.
-func earlier(a, b *resource.ResourceClaim) int {
+func compareAllocationTimes(a, b *resource.ResourceClaim) int {
 	since := func(c *resource.ResourceClaim) *metav1.Time {
 		if t := c.Status.Allocation.AllocationTimestamp; t != nil {
 			return t
@@ -136,29 +136,29 @@ func earlier(a, b *resource.ResourceClaim) int {
 	return cmp.Compare(a.UID, b.UID)
 }
 
-// settle deallocates the loser, or reports why it is kept.
-func (d *DoubleAllocationController) settle(
+// resolveDouble deallocates the loser, or reports why it is kept.
+func (d *DoubleAllocationController) resolveDouble(
 	ctx context.Context, device string, winner, loser *resource.ResourceClaim,
 ) error {
 	pods := d.consumers(loser)
 	text := fmt.Sprintf("device %s belongs to ResourceClaim %s/%s, too, which had it before", device, winner.Namespace,
 		winner.Name)
 	switch {
-	case !d.ours(loser, pods):
+	case !d.isOurs(loser, pods):
 		text += "; another scheduler has to put this one back"
-	case slices.ContainsFunc(pods, started):
+	case slices.ContainsFunc(pods, hasStarted):
 		text += "; pods run with it, so that it stays"
 	default:
-		d.tell(loser, text+"; it is put back")
+		d.report(loser, text+"; it is put back")
 		return d.putBack(ctx, loser, pods)
 	}
-	d.tell(loser, text)
-	d.tell(winner, fmt.Sprintf("device %s was given to ResourceClaim %s/%s, too", device, loser.Namespace, loser.Name))
+	d.report(loser, text)
+	d.report(winner, fmt.Sprintf("device %s was given to ResourceClaim %s/%s, too", device, loser.Namespace, loser.Name))
 	return nil
 }
 
-func (d *DoubleAllocationController) tell(claim *resource.ResourceClaim, text string) {
-	if d.said.isNew(claim.UID, text) {
+func (d *DoubleAllocationController) report(claim *resource.ResourceClaim, text string) {
+	if d.reported.isNew(claim.UID, text) {
 		d.events.Eventf(claim, corev1.EventTypeWarning, reasonDouble, "%s", text)
 	}
 }
@@ -174,15 +174,15 @@ func (d *DoubleAllocationController) consumers(claim *resource.ResourceClaim) []
 	return out
 }
 
-// ours reports whether this scheduler has allocated the claim: all its pods name this scheduler.
-func (d *DoubleAllocationController) ours(claim *resource.ResourceClaim, pods []*core.Pod) bool {
+// isOurs reports whether this scheduler has allocated the claim: all its pods name this scheduler.
+func (d *DoubleAllocationController) isOurs(claim *resource.ResourceClaim, pods []*core.Pod) bool {
 	others := func(pod *core.Pod) bool { return pod.Spec.SchedulerName != d.own }
 	return len(pods) > 0 && len(claim.Status.ReservedFor) > 0 && !slices.ContainsFunc(pods, others)
 }
 
-// started reports whether a container of the pod may have used the device. Init containers run
+// hasStarted reports whether a container of the pod may have used the device. Init containers run
 // while the pod is pending.
-func started(pod *core.Pod) bool {
+func hasStarted(pod *core.Pod) bool {
 	return pod.Status.Phase == corev1.PodRunning ||
 		slices.ContainsFunc(
 			slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses),

@@ -42,7 +42,7 @@ func (w *world) allocate(name string, second int, scheduler string, edit func(*c
 // Two schedulers have allocated one device to two claims (F64). The first claim keeps it. The other
 // one is deallocated if it is allot's and its pod has not run; if it cannot be deallocated, that is
 // reported.
-func TestF64DoubleIsPutBack(t *testing.T) {
+func TestF64DoubleAllocationIsDeallocated(t *testing.T) {
 	bound := func(pod *core.Pod, _ *resource.ResourceClaim) { pod.Spec.NodeName = "n" }
 	running := func(pod *core.Pod, _ *resource.ResourceClaim) {
 		pod.Spec.NodeName, pod.Status.Phase = "n", corev1.PodRunning
@@ -112,7 +112,7 @@ func TestF64DoubleIsPutBack(t *testing.T) {
 				if err := d.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "ours"}); err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(want, w.said()); want != "" && diff != "" {
+				if diff := cmp.Diff(want, w.takeEvents()); want != "" && diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
 			}
@@ -121,7 +121,7 @@ func TestF64DoubleIsPutBack(t *testing.T) {
 }
 
 // Other schedulers that allocate devices are detected by the pods and claims (F64).
-func TestF64RivalsAreNamed(t *testing.T) {
+func TestF64CompetingSchedulersAreNamed(t *testing.T) {
 	w := newWorld()
 	w.allocate("a", 1, "default-scheduler", nil)
 	w.allocate("b", 1, "allot", nil)

@@ -14,17 +14,17 @@ type eventDeduper struct {
 }
 
 // isNew reports whether the text must be reported. An empty text never is.
-func (s *eventDeduper) isNew(uid types.UID, text string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	before := s.texts[uid]
+func (d *eventDeduper) isNew(uid types.UID, text string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	before := d.texts[uid]
 	if text == "" {
-		delete(s.texts, uid)
+		delete(d.texts, uid)
 		return false
 	}
-	if s.texts == nil {
-		s.texts = map[types.UID]string{}
+	if d.texts == nil {
+		d.texts = map[types.UID]string{}
 	}
-	s.texts[uid] = text
+	d.texts[uid] = text
 	return text != before
 }

@@ -99,7 +99,7 @@ func (c *GroupClaims) Reconcile(ctx context.Context, key types.NamespacedName) e
 			c.write.SetFinalizers(ctx, group, append(slices.Clone(group.Finalizers), allotv1alpha1.GroupClaimsFinalizer)),
 		)
 	}
-	return c.give(ctx, group, entries)
+	return c.ensureAll(ctx, group, entries)
 }
 
 // generated returns the entries with a template.
@@ -113,8 +113,8 @@ func generated(group *scheduling.PodGroup) []scheduling.PodGroupResourceClaim {
 	return out
 }
 
-// give creates missing claims, records existing ones in the status, and reports the others.
-func (c *GroupClaims) give(
+// ensureAll creates missing claims, records existing ones in the status, and reports the others.
+func (c *GroupClaims) ensureAll(
 	ctx context.Context, group *scheduling.PodGroup, entries []scheduling.PodGroupResourceClaim,
 ) error {
 	var statuses []schedulingv1beta1.PodGroupResourceClaimStatus
@@ -214,7 +214,7 @@ func (c *GroupClaims) takeAway(ctx context.Context, group *scheduling.PodGroup) 
 	left := c.cache.claims.ByIndex(claimsByOwner, string(group.UID))
 	if len(left) == 0 {
 		var err error
-		if left, err = c.unseen(ctx, group); err != nil {
+		if left, err = c.uncachedClaims(ctx, group); err != nil {
 			return err
 		}
 	}
@@ -237,8 +237,10 @@ func (c *GroupClaims) takeAway(ctx context.Context, group *scheduling.PodGroup) 
 	)
 }
 
-// unseen returns claims that are not in the cache yet.
-func (c *GroupClaims) unseen(ctx context.Context, group *scheduling.PodGroup) ([]*resource.ResourceClaim, error) {
+// uncachedClaims returns claims that are not in the cache yet.
+func (c *GroupClaims) uncachedClaims(
+	ctx context.Context, group *scheduling.PodGroup,
+) ([]*resource.ResourceClaim, error) {
 	var out []*resource.ResourceClaim
 	for _, entry := range generated(group) {
 		claim, err := c.write.LiveClaim(ctx, group.Namespace, allotv1alpha1.GroupClaimName(group.Name, entry.Name))

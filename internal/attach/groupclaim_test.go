@@ -50,10 +50,10 @@ func TestGroupClaims(t *testing.T) {
 		case "reconcile":
 			for range 3 { // each write is an event
 				if err := c.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: name}); err != nil {
-					w.say("error: %v", err)
+					w.recordEvent("error: %v", err)
 				}
 			}
-			return w.said() + "\n"
+			return w.takeEvents() + "\n"
 		default:
 			t.Fatalf("unknown command %s", d.Cmd)
 		}

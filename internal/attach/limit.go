@@ -43,13 +43,13 @@ type subject struct {
 // Limits reports on pods and PodGroups what the cluster does not support, before it causes a
 // failure.
 type Limits struct {
-	own    bool
-	pods   indexed[*core.Pod] // by groups.Index
-	groups lookup[*scheduling.PodGroup]
-	nodes  interface{ List() []*corev1.Node }
-	events reconciler.Recorder
-	said   eventDeduper
-	run    func(context.Context) error
+	own      bool
+	pods     indexed[*core.Pod] // by groups.Index
+	groups   lookup[*scheduling.PodGroup]
+	nodes    interface{ List() []*corev1.Node }
+	events   reconciler.Recorder
+	reported eventDeduper
+	run      func(context.Context) error
 }
 
 // NewLimits returns the controller on inf's caches. It must be called before they are started.
@@ -63,7 +63,7 @@ func NewLimits(set *client.Set, inf *client.Informers, events reconciler.Recorde
 	add := func(group *scheduling.PodGroup) { runner.Add(subject{NamespacedName: reconciler.KeyOf(group)}) }
 	inf.PodGroups().OnChange(func(before, now *scheduling.PodGroup) {
 		if now == nil {
-			l.said.isNew(before.UID, "")
+			l.reported.isNew(before.UID, "")
 		} else if len(now.Spec.ResourceClaims) > 0 {
 			add(now)
 		}
@@ -71,7 +71,7 @@ func NewLimits(set *client.Set, inf *client.Informers, events reconciler.Recorde
 	inf.Pods().OnChange(func(before, now *core.Pod) {
 		switch {
 		case now == nil:
-			l.said.isNew(before.UID, "")
+			l.reported.isNew(before.UID, "")
 			return
 		case before != nil:
 			return // only additions can exceed the limit
@@ -79,7 +79,7 @@ func NewLimits(set *client.Set, inf *client.Informers, events reconciler.Recorde
 		for _, key := range groupsOf(now) {
 			runner.Add(subject{NamespacedName: key})
 		}
-		if len(unnamed(now)) > 0 {
+		if len(unresolvedEntries(now)) > 0 {
 			runner.Add(subject{true, reconciler.KeyOf(now)})
 		}
 	})
@@ -113,15 +113,15 @@ func (l *Limits) Reconcile(_ context.Context, key subject) error {
 		return nil
 	}
 	if l.own {
-		l.tell(group, reasonTooManyPods, l.tooMany(group))
+		l.report(group, reasonTooManyPods, l.tooMany(group))
 	} else {
-		l.tell(group, reasonOldKubelets, l.tooOld())
+		l.report(group, reasonOldKubelets, l.tooOld())
 	}
 	return nil
 }
 
-func (l *Limits) tell(group *scheduling.PodGroup, reason, text string) {
-	if l.said.isNew(group.UID, text) {
+func (l *Limits) report(group *scheduling.PodGroup, reason, text string) {
+	if l.reported.isNew(group.UID, text) {
 		l.events.Eventf(group, corev1.EventTypeWarning, reason, "%s", text)
 	}
 }
@@ -193,9 +193,9 @@ func kubeletRelease(version string) (int, bool) {
 	return n, err == nil
 }
 
-// unnamed returns the entries that still refer to the claim of the group, which an admission policy
+// unresolvedEntries returns the entries that still refer to the claim of the group, which an admission policy
 // must replace.
-func unnamed(pod *core.Pod) []string {
+func unresolvedEntries(pod *core.Pod) []string {
 	var out []string
 	for i := range pod.Spec.ResourceClaims {
 		if name := pod.Spec.ResourceClaims[i].ResourceClaimName; name != nil &&
@@ -207,7 +207,7 @@ func unnamed(pod *core.Pod) []string {
 }
 
 func (l *Limits) tellPod(pod *core.Pod) {
-	list := unnamed(pod)
+	list := unresolvedEntries(pod)
 	if len(list) == 0 {
 		return
 	}
@@ -220,7 +220,7 @@ func (l *Limits) tellPod(pod *core.Pod) {
 		"nobody has replaced %s by the name of the group's claim (is the chart's MutatingAdmissionPolicy there?); %s",
 		strings.Join(list, ", "), hint,
 	)
-	if l.said.isNew(pod.UID, text) {
+	if l.reported.isNew(pod.UID, text) {
 		l.events.Eventf(pod, corev1.EventTypeWarning, reasonClaimNotNamed, "%s", text)
 	}
 }

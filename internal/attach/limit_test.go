@@ -26,15 +26,15 @@ func (w *world) limits(own bool, kubelets ...string) *Limits {
 	return &Limits{own: own, pods: &w.pods, groups: &w.groups, nodes: list, events: w}
 }
 
-// told returns the events about a group after it was processed twice. Each event is reported once.
-func (w *world) told(t *testing.T, l *Limits, key subject) string {
+// reportedEvents returns the events about a group after it was processed twice. Each event is reported once.
+func (w *world) reportedEvents(t *testing.T, l *Limits, key subject) string {
 	t.Helper()
 	for range 2 {
 		if err := l.Reconcile(t.Context(), key); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return w.said()
+	return w.takeEvents()
 }
 
 func groupKey(name string) subject {
@@ -62,7 +62,7 @@ func (w *world) addMembers(group string, n int, claim string) {
 	}
 }
 
-func TestTooManyPodsAreTold(t *testing.T) {
+func TestTooManyPodsAreReported(t *testing.T) {
 	w := newWorld()
 	w.addGang("fits", 256)
 	w.addMembers("fits", 256, "fits-c")
@@ -75,40 +75,40 @@ func TestTooManyPodsAreTold(t *testing.T) {
 	const grows = "event on grows: TooManyPodsOnOneClaim: a claim can be reserved for 256 pods at most in this cluster, which has no PodGroups of its own: the other pods of the group have to wait"
 	for name, want := range map[string]string{"fits": "nothing", "grows": grows, "apart": "nothing", "never": never,
 		"gone": "nothing"} {
-		if got := w.told(t, w.limits(true), groupKey(name)); got != want {
+		if got := w.reportedEvents(t, w.limits(true), groupKey(name)); got != want {
 			t.Errorf("%s: %s", name, got)
 		}
 		// If the server has PodGroups, one consumer represents all pods of a group.
-		if got := w.told(t, w.limits(false), groupKey(name)); got != "nothing" {
+		if got := w.reportedEvents(t, w.limits(false), groupKey(name)); got != "nothing" {
 			t.Errorf("%s, native: %s", name, got)
 		}
 	}
 }
 
-func TestOldKubeletsAreTold(t *testing.T) {
+func TestOldKubeletsAreReported(t *testing.T) {
 	w := newWorld()
 	w.addGang("g", 2)
-	got := w.told(t, w.limits(false, "v1.37.2", "v1.36.0", "v1.38.0", "v1.36.1", "1.34.3+x", "v1.35.0", "strange"),
-		groupKey("g"))
+	limits := w.limits(false, "v1.37.2", "v1.36.0", "v1.38.0", "v1.36.1", "1.34.3+x", "v1.35.0", "strange")
+	got := w.reportedEvents(t, limits, groupKey("g"))
 	if want := "event on g: KubeletsTooOld: claims of the group are reserved for the group, which kubelets before 1.37 refuse; these nodes have one: n1, n3, n4 and 1 more"; got != want {
 		t.Error(got)
 	}
-	if got := w.told(t, w.limits(true, "v1.34.0"), groupKey("g")); got != "nothing" {
+	if got := w.reportedEvents(t, w.limits(true, "v1.34.0"), groupKey("g")); got != "nothing" {
 		t.Errorf("with PodGroups of allot.dev: %s", got)
 	}
 }
 
-func TestUnnamedClaimIsTold(t *testing.T) {
+func TestUnresolvedClaimIsReported(t *testing.T) {
 	w := newWorld()
 	w.addMembers("train", 1, "fabric.podgroup.allot.dev")
 	w.addMembers("named", 1, "named-fabric")
 	key := groupKey("train0")
 	key.pod = true
-	if got, want := w.told(t, w.limits(true), key), "event on train0: GroupClaimNotNamed: nobody has replaced fabric.podgroup.allot.dev by the name of the group's claim (is the chart's MutatingAdmissionPolicy there?); write train-fabric"; got != want {
+	if got, want := w.reportedEvents(t, w.limits(true), key), "event on train0: GroupClaimNotNamed: nobody has replaced fabric.podgroup.allot.dev by the name of the group's claim (is the chart's MutatingAdmissionPolicy there?); write train-fabric"; got != want {
 		t.Error(got)
 	}
 	key.Name = "named0"
-	if got := w.told(t, w.limits(true), key); got != "nothing" {
+	if got := w.reportedEvents(t, w.limits(true), key); got != "nothing" {
 		t.Error(got)
 	}
 }

@@ -7,16 +7,16 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 )
 
-// optional is a kind that improves placement but is not required.
-type optional struct {
+// optionalKind is a kind that improves placement but is not required.
+type optionalKind struct {
 	kind      string // name in client.Informers
 	rule      rbacv1.PolicyRule
 	read      *bool  // set if the kind is read
 	dependent string // facts that are unknown without it
 }
 
-func (s *Survey) optional() []optional {
-	return []optional{
+func (s *Survey) optional() []optionalKind {
+	return []optionalKind{
 		{
 			"csinodes",
 			allow("list watch", storagev1.GroupName, "csinodes"),

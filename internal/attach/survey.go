@@ -88,22 +88,22 @@ func Look(ctx context.Context, server Discovery) (Survey, error) {
 	if err := l.devices(ctx, &s); err != nil {
 		return s, err
 	}
-	if s.Groups, err = l.best(ctx, client.GroupVersions(), "podgroups"); err != nil {
+	if s.Groups, err = l.firstServed(ctx, client.GroupVersions(), "podgroups"); err != nil {
 		return s, err
 	}
 	if !s.Groups.Empty() {
-		if s.Workloads, err = l.has(ctx, s.Groups, "workloads"); err != nil {
+		if s.Workloads, err = l.serves(ctx, s.Groups, "workloads"); err != nil {
 			return s, err
 		}
 	}
-	if s.CSINodes, err = l.has(ctx, storagev1.SchemeGroupVersion, "csinodes"); err != nil {
+	if s.CSINodes, err = l.serves(ctx, storagev1.SchemeGroupVersion, "csinodes"); err != nil {
 		return s, err
 	}
-	if s.Services, err = l.has(ctx, corev1.SchemeGroupVersion, "services"); err != nil {
+	if s.Services, err = l.serves(ctx, corev1.SchemeGroupVersion, "services"); err != nil {
 		return s, err
 	}
 	policies := []schema.GroupVersion{admission("v1"), admission("v1beta1"), admission("v1alpha1")}
-	best, err := l.best(ctx, policies, "mutatingadmissionpolicies")
+	best, err := l.firstServed(ctx, policies, "mutatingadmissionpolicies")
 	s.Policies = best.Version
 	return s, err
 }
@@ -113,48 +113,50 @@ func admission(version string) schema.GroupVersion {
 }
 
 // devices queries resource.k8s.io.
-func (l *surveyor) devices(ctx context.Context, s *Survey) (err error) {
-	if !l.groups[resourcev1.SchemeGroupVersion] {
+func (sv *surveyor) devices(ctx context.Context, s *Survey) (err error) {
+	if !sv.groups[resourcev1.SchemeGroupVersion] {
 		return ErrNoDRA
 	}
 	for _, kind := range required {
-		switch has, err := l.has(ctx, resourcev1.SchemeGroupVersion, kind); {
+		switch has, err := sv.serves(ctx, resourcev1.SchemeGroupVersion, kind); {
 		case err != nil:
 			return err
 		case !has:
 			return fmt.Errorf("%w (it lacks %s)", ErrNoDRA, kind)
 		}
 	}
-	if s.TaintRules, err = l.best(ctx, client.TaintRuleVersions(), "devicetaintrules"); err != nil {
+	if s.TaintRules, err = sv.firstServed(ctx, client.TaintRuleVersions(), "devicetaintrules"); err != nil {
 		return err
 	}
-	s.ClusterTemplates, err = l.has(ctx, resourcev1alpha3.SchemeGroupVersion, "clusterresourceclaimtemplates")
+	s.ClusterTemplates, err = sv.serves(ctx, resourcev1alpha3.SchemeGroupVersion, "clusterresourceclaimtemplates")
 	if err != nil {
 		return err
 	}
-	s.Composites, err = l.has(ctx, schedulingv1alpha3.SchemeGroupVersion, "compositepodgroups")
+	s.Composites, err = sv.serves(ctx, schedulingv1alpha3.SchemeGroupVersion, "compositepodgroups")
 	return err
 }
 
-// best returns the first version that serves a kind.
-func (l *surveyor) best(ctx context.Context, list []schema.GroupVersion, kind string) (schema.GroupVersion, error) {
+// firstServed returns the first version that serves a kind.
+func (sv *surveyor) firstServed(
+	ctx context.Context, list []schema.GroupVersion, kind string,
+) (schema.GroupVersion, error) {
 	for _, gv := range list {
-		if has, err := l.has(ctx, gv, kind); err != nil || has {
+		if has, err := sv.serves(ctx, gv, kind); err != nil || has {
 			return gv, err
 		}
 	}
 	return schema.GroupVersion{}, nil
 }
 
-// has reports whether the server serves a kind. A version that is listed but unavailable is an
+// serves reports whether the server serves a kind. A version that is listed but unavailable is an
 // error: it may become available at any time.
-func (l *surveyor) has(ctx context.Context, gv schema.GroupVersion, kind string) (bool, error) {
-	if !l.groups[gv] {
+func (sv *surveyor) serves(ctx context.Context, gv schema.GroupVersion, kind string) (bool, error) {
+	if !sv.groups[gv] {
 		return false, nil
 	}
-	names, asked := l.served[gv]
+	names, asked := sv.served[gv]
 	if !asked {
-		list, err := l.server.ServerResourcesForGroupVersionWithContext(ctx, gv.String())
+		list, err := sv.server.ServerResourcesForGroupVersionWithContext(ctx, gv.String())
 		if apierrors.IsNotFound(err) {
 			return false, fmt.Errorf("the server lists %s and does not serve it (yet)", gv)
 		}
@@ -164,7 +166,7 @@ func (l *surveyor) has(ctx context.Context, gv schema.GroupVersion, kind string)
 		for i := range list.APIResources {
 			names = append(names, list.APIResources[i].Name)
 		}
-		l.served[gv] = names
+		sv.served[gv] = names
 	}
 	return slices.Contains(names, kind), nil
 }

@@ -76,9 +76,11 @@ func (w *world) meta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(fmt.Sprint(name, "-", w.uid))}
 }
 
-func (w *world) say(format string, args ...any) { w.log = append(w.log, fmt.Sprintf(format, args...)) }
+func (w *world) recordEvent(format string, args ...any) {
+	w.log = append(w.log, fmt.Sprintf(format, args...))
+}
 
-func (w *world) said() string {
+func (w *world) takeEvents() string {
 	text := strings.Join(w.log, "\n")
 	w.log = nil
 	if text == "" {
@@ -88,11 +90,11 @@ func (w *world) said() string {
 }
 
 func (w *world) Eventf(object runtime.Object, _, reason, format string, args ...any) {
-	w.say("event on %s: %s: %s", object.(metav1.Object).GetName(), reason, fmt.Sprintf(format, args...))
+	w.recordEvent("event on %s: %s: %s", object.(metav1.Object).GetName(), reason, fmt.Sprintf(format, args...))
 }
 
 func (w *world) SetFinalizers(_ context.Context, group *scheduling.PodGroup, finalizers []string) error {
-	w.say("finalizers of %s: %v", group.Name, finalizers)
+	w.recordEvent("finalizers of %s: %v", group.Name, finalizers)
 	group = group.DeepCopy()
 	group.Finalizers = finalizers
 	w.groups.put(group)
@@ -112,7 +114,7 @@ func (w *world) Record(
 	for _, s := range statuses {
 		list = append(list, s.Name+"="+*s.ResourceClaimName)
 	}
-	w.say("status of %s: %s", group.Name, strings.Join(list, " "))
+	w.recordEvent("status of %s: %s", group.Name, strings.Join(list, " "))
 	return nil
 }
 
@@ -121,14 +123,14 @@ func (w *world) CreateClaim(_ context.Context, claim *resource.ResourceClaim) er
 		return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "resourceclaims"}, claim.Name)
 	}
 	owner := claim.OwnerReferences[0]
-	w.say("create claim %s of %s %s %s", claim.Name, owner.APIVersion, owner.Kind, owner.UID)
+	w.recordEvent("create claim %s of %s %s %s", claim.Name, owner.APIVersion, owner.Kind, owner.UID)
 	claim.UID = w.meta(claim.Name).UID
 	w.claims.put(claim)
 	return nil
 }
 
 func (w *world) DeleteClaim(_ context.Context, claim *resource.ResourceClaim) error {
-	w.say("delete claim %s", claim.Name)
+	w.recordEvent("delete claim %s", claim.Name)
 	now := metav1.Now()
 	claim = claim.DeepCopy()
 	claim.DeletionTimestamp = &now
@@ -147,7 +149,7 @@ func (w *world) LiveClaim(_ context.Context, namespace, name string) (*resource.
 }
 
 func (w *world) Deallocate(_ context.Context, claim *resource.ResourceClaim) error {
-	w.say("deallocate %s", claim.Name)
+	w.recordEvent("deallocate %s", claim.Name)
 	claim = claim.DeepCopy()
 	claim.Status = resource.ResourceClaimStatus{}
 	w.claims.put(claim)
@@ -155,6 +157,6 @@ func (w *world) Deallocate(_ context.Context, claim *resource.ResourceClaim) err
 }
 
 func (w *world) DeletePod(_ context.Context, pod *core.Pod) error {
-	w.say("delete pod %s", pod.Name)
+	w.recordEvent("delete pod %s", pod.Name)
 	return nil
 }

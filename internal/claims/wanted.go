@@ -59,7 +59,7 @@ type OwnerChange struct {
 }
 
 // Settled reports whether nothing remains to be read or created.
-func (w OwnerChange) Settled() bool { return len(w.Ask) == 0 && len(w.Create) == 0 }
+func (c OwnerChange) Settled() bool { return len(c.Ask) == 0 && len(c.Create) == 0 }
 
 // DesiredClaims decides which claims the owner lacks and what its status must record.
 //
@@ -83,7 +83,7 @@ func DesiredClaims(owner Owner, facts Facts) OwnerChange {
 		}
 	}
 	sortRecords(records)
-	if !apiequality.Semantic.DeepEqual(records, sorted(owner.Records)) {
+	if !apiequality.Semantic.DeepEqual(records, sortedByName(owner.Records)) {
 		w.Record = records
 	}
 	return w
@@ -91,12 +91,12 @@ func DesiredClaims(owner Owner, facts Facts) OwnerChange {
 
 // generated returns the claim name for an entry with a template, or adds to w what must be done
 // first.
-func (w *OwnerChange) generated(owner Owner, entry Entry, name *string, facts Facts) (string, bool) {
+func (c *OwnerChange) generated(owner Owner, entry Entry, name *string, facts Facts) (string, bool) {
 	if name != nil && !facts.Gone[*name] {
 		claim, known := facts.claim(owner, *name)
 		switch {
 		case !known && !facts.isNext(owner, entry, *name):
-			w.Ask = append(w.Ask, *name)
+			c.Ask = append(c.Ask, *name)
 			return "", false
 		case known && controllerUID(claim) == owner.UID:
 			return *name, true
@@ -108,14 +108,14 @@ func (w *OwnerChange) generated(owner Owner, entry Entry, name *string, facts Fa
 	template, ok := facts.Templates[entry.Source]
 	switch {
 	case facts.NoClusterTemplates && entry.Source.Kind == ClusterTemplate:
-		w.Problems = append(w.Problems,
+		c.Problems = append(c.Problems,
 			&Problem{Reason: FeatureOff, Entry: entry.Name, Object: features.ClusterTemplates.String()})
 		return "", false
 	case !ok:
-		w.Problems = append(w.Problems, &Problem{Reason: TemplateMissing, Entry: entry.Name, Object: entry.Source.String()})
+		c.Problems = append(c.Problems, &Problem{Reason: TemplateMissing, Entry: entry.Name, Object: entry.Source.String()})
 		return "", false
 	}
-	w.Create = append(w.Create, facts.newClaim(owner, entry.Name, template))
+	c.Create = append(c.Create, facts.newClaim(owner, entry.Name, template))
 	return "", false
 }
 
@@ -180,7 +180,7 @@ func record(records []corev1.PodResourceClaimStatus, entry, claim string) []core
 	return append(records, corev1.PodResourceClaimStatus{Name: entry, ResourceClaimName: &claim})
 }
 
-func sorted(records []corev1.PodResourceClaimStatus) []corev1.PodResourceClaimStatus {
+func sortedByName(records []corev1.PodResourceClaimStatus) []corev1.PodResourceClaimStatus {
 	out := slices.Clone(records)
 	sortRecords(out)
 	return out

@@ -107,7 +107,7 @@ func (a *applier) apply(ctx context.Context, manifests []Manifest) ([]Ref, error
 	first, rest := inOrder(manifests)
 	provided := provides(first)
 	a.all = slices.Concat(first, rest)
-	later, err := a.judge(ctx, a.all, provided)
+	later, err := a.dryRun(ctx, a.all, provided)
 	if err != nil {
 		return a.done, err
 	}
@@ -119,8 +119,8 @@ func (a *applier) apply(ctx context.Context, manifests []Manifest) ([]Ref, error
 	if err := a.establish(ctx, first); err != nil {
 		return a.done, err
 	}
-	if _, err := a.judge(ctx, later, nil); err != nil {
-		return a.done, a.sofar(err)
+	if _, err := a.dryRun(ctx, later, nil); err != nil {
+		return a.done, a.withProgress(err)
 	}
 	for _, m := range rest {
 		if err := a.write(ctx, m); err != nil {
@@ -130,12 +130,12 @@ func (a *applier) apply(ctx context.Context, manifests []Manifest) ([]Ref, error
 	return a.done, nil
 }
 
-// judge sends each document to the server as a dry run. It returns as later the documents that
+// dryRun sends each document to the server as a dry run. It returns as later the documents that
 // depend on an object that is not applied yet.
-func (a *applier) judge(ctx context.Context, manifests []Manifest, provided set) (later []Manifest, err error) {
+func (a *applier) dryRun(ctx context.Context, manifests []Manifest, provided set) (later []Manifest, err error) {
 	var failed []error
 	for _, m := range manifests {
-		wait, err := a.judgeOne(ctx, m, provided)
+		wait, err := a.dryRunOne(ctx, m, provided)
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -148,7 +148,7 @@ func (a *applier) judge(ctx context.Context, manifests []Manifest, provided set)
 	return later, errors.Join(failed...)
 }
 
-func (a *applier) judgeOne(ctx context.Context, m Manifest, provided set) (wait bool, err error) {
+func (a *applier) dryRunOne(ctx context.Context, m Manifest, provided set) (wait bool, err error) {
 	gvk := m.Object.GroupVersionKind()
 	k, err := a.target.Kind(gvk)
 	if meta.IsNoMatchError(err) {
@@ -197,10 +197,10 @@ func (a *applier) write(ctx context.Context, m Manifest) error {
 	return nil
 }
 
-func (a *applier) interrupted(m Manifest, err error) error { return a.sofar(explain(m, err)) }
+func (a *applier) interrupted(m Manifest, err error) error { return a.withProgress(explain(m, err)) }
 
-// sofar adds to an error how many objects were applied before it.
-func (a *applier) sofar(err error) error {
+// withProgress adds to an error how many objects were applied before it.
+func (a *applier) withProgress(err error) error {
 	if len(a.done) == 0 {
 		return err
 	}
@@ -214,7 +214,7 @@ func (a *applier) establish(ctx context.Context, manifests []Manifest) error {
 			continue
 		}
 		for _, gvk := range definedKinds(m.Object) {
-			if err := a.await(ctx, gvk); err != nil {
+			if err := a.awaitKind(ctx, gvk); err != nil {
 				return explain(m, err)
 			}
 		}
@@ -222,9 +222,9 @@ func (a *applier) establish(ctx context.Context, manifests []Manifest) error {
 	return nil
 }
 
-// await polls an object that does not exist until the server reports the object, and not its kind,
+// awaitKind polls an object that does not exist until the server reports the object, and not its kind,
 // as not found.
-func (a *applier) await(ctx context.Context, gvk schema.GroupVersionKind) error {
+func (a *applier) awaitKind(ctx context.Context, gvk schema.GroupVersionKind) error {
 	end := a.clock.Now().Add(establishTime)
 	for {
 		k, err := a.target.Kind(gvk)

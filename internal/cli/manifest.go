@@ -60,7 +60,7 @@ func ReadManifests(paths []string, stdin io.Reader) (out []Manifest, skipped []s
 				failed = append(failed, err)
 				continue
 			}
-			if file != path && foreign(data) {
+			if file != path && hasNoObject(data) {
 				skipped = append(skipped, name+": left out: it has no Kubernetes object (no apiVersion and no kind)")
 				continue
 			}
@@ -81,9 +81,9 @@ func ReadManifests(paths []string, stdin io.Reader) (out []Manifest, skipped []s
 	return out, skipped, nil
 }
 
-// foreign reports whether a file has no object and no document that is meant to be one: none has an
+// hasNoObject reports whether a file has no object and no document that is meant to be one: none has an
 // apiVersion or a kind. A document that cannot be parsed counts as meant to be an object.
-func foreign(data []byte) bool {
+func hasNoObject(data []byte) bool {
 	for _, doc := range split(string(data)) {
 		value, err := decode(doc)
 		if err != nil {
@@ -166,10 +166,10 @@ func parse(file string, data []byte) ([]Manifest, []error) {
 func decode(doc document) (any, error) {
 	data, err := yaml.YAMLToJSONStrict([]byte(doc.text))
 	if err == nil {
-		err = alone(doc.text)
+		err = singleValue(doc.text)
 	}
 	if err != nil {
-		return nil, errors.New(inFile(tidy(err.Error()), doc.line))
+		return nil, errors.New(inFile(yamlMessage(err.Error()), doc.line))
 	}
 	var value any
 	if err := json.Unmarshal(data, &value); err != nil {
@@ -178,8 +178,8 @@ func decode(doc document) (any, error) {
 	return value, nil
 }
 
-// tidy returns a message of the YAML decoder as one line.
-func tidy(message string) string {
+// yamlMessage returns a message of the YAML decoder as one line.
+func yamlMessage(message string) string {
 	message = strings.TrimPrefix(message, "error converting YAML to JSON: ")
 	message = strings.TrimPrefix(message, "yaml: ")
 	message = strings.TrimPrefix(message, "unmarshal errors:")
@@ -190,9 +190,9 @@ func tidy(message string) string {
 	return strings.Join(lines, "; ")
 }
 
-// alone returns an error if the text continues after its first value; the YAML decoder ignores what
+// singleValue returns an error if the text continues after its first value; the YAML decoder ignores what
 // follows.
-func alone(text string) error {
+func singleValue(text string) error {
 	decoder := yamlv3.NewDecoder(strings.NewReader(text))
 	var first, second yamlv3.Node
 	if err := decoder.Decode(&first); err != nil {

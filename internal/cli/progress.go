@@ -112,7 +112,7 @@ func (p *Progress) end(s *step, detail string, err error) {
 			p.active = append(p.active[:i:i], p.active[i+1:]...)
 			close(s.stop)
 			p.clear()
-			fmt.Fprintln(p.w, p.style.ended(s.name, detail, err, p.clock.Since(s.begun)))
+			fmt.Fprintln(p.w, p.style.endedLine(s.name, detail, err, p.clock.Since(s.begun)))
 			p.draw()
 			return
 		}
@@ -142,7 +142,7 @@ func (p *Progress) draw() {
 		return
 	}
 	s := p.active[len(p.active)-1]
-	text := "\r\x1b[K" + p.style.going(s.name, p.frame, p.clock.Since(s.begun))
+	text := "\r\x1b[K" + p.style.runningLine(s.name, p.frame, p.clock.Since(s.begun))
 	if n := len(s.details); n > 0 {
 		// A line that wrapped would take two, and the cursor would not return to the spinner.
 		width := widthOf(p.w)

@@ -81,7 +81,7 @@ func (v *view) item(ref Ref) item {
 		it := itemOf(ref, v.pods, func(pod *core.Pod) (text, wait string) { return podText(pod), v.podWait(pod) })
 		if pod, ok := v.pods[ref.key()]; ok {
 			if c := podCondition(pod, corev1.PodScheduled); c.Status == corev1.ConditionFalse {
-				it.reason = brief(c.Message)
+				it.reason = shortened(c.Message)
 			}
 		}
 		return it
@@ -113,7 +113,7 @@ func (v *view) group(group *scheduling.PodGroup) (text, wait string) {
 		text += ", " + podsRunning(members)
 	}
 	if missing := missingClaims(group); missing != "" {
-		return text, join("the claim "+missing+" has not been generated", v.complaint(group.UID))
+		return text, joinReason("the claim "+missing+" has not been generated", v.complaint(group.UID))
 	}
 	if len(members) == 0 && !v.expectsPods(group) {
 		return text, ""
@@ -121,9 +121,9 @@ func (v *view) group(group *scheduling.PodGroup) (text, wait string) {
 	if condition := groupCondition(group); condition == nil || condition.Status != metav1.ConditionTrue {
 		why := "it is not scheduled"
 		if condition != nil {
-			why = join(why, condition.Message)
+			why = joinReason(why, condition.Message)
 		}
-		return text, join(why, v.complaint(group.UID))
+		return text, joinReason(why, v.complaint(group.UID))
 	}
 	return text, v.firstWait(members)
 }
@@ -192,7 +192,7 @@ func groupStatus(group *scheduling.PodGroup) string {
 // groupReason returns in brief why a group is not scheduled.
 func groupReason(group *scheduling.PodGroup) string {
 	if c := groupCondition(group); group.DeletionTimestamp == nil && c != nil && c.Status != metav1.ConditionTrue {
-		return brief(c.Message)
+		return shortened(c.Message)
 	}
 	return ""
 }
@@ -200,8 +200,8 @@ func groupReason(group *scheduling.PodGroup) string {
 // maxReason is the largest length of a reason in a line, in bytes.
 const maxReason = 160
 
-// brief shortens a message at a word boundary.
-func brief(message string) string {
+// shortened shortens a message at a word boundary.
+func shortened(message string) string {
 	message = strings.Join(strings.Fields(message), " ")
 	if len(message) <= maxReason {
 		return message
@@ -251,7 +251,7 @@ func (v *view) deployment(d *apps.Deployment) (text, wait string) {
 			why = v.complaint(rs.UID)
 		}
 	}
-	return text, join(text, why)
+	return text, joinReason(text, why)
 }
 
 func (v *view) replicaSet(rs *apps.ReplicaSet) (text, wait string) {
@@ -261,7 +261,7 @@ func (v *view) replicaSet(rs *apps.ReplicaSet) (text, wait string) {
 	if seen && st.AvailableReplicas == want && st.Replicas == want {
 		return text, ""
 	}
-	return text, join(text, v.ownedWait(rs.UID, seen))
+	return text, joinReason(text, v.ownedWait(rs.UID, seen))
 }
 
 // firstWait returns what the first pod that has not settled waits for, and the number of further
@@ -292,21 +292,21 @@ func (v *view) podWait(pod *core.Pod) string {
 	case pod.DeletionTimestamp != nil:
 		return "is being deleted"
 	case pod.Status.Phase == corev1.PodFailed:
-		return join("has failed", join(exit(pod), pod.Status.Message))
+		return joinReason("has failed", joinReason(exit(pod), pod.Status.Message))
 	case pod.Status.Phase == corev1.PodRunning && podCondition(pod, corev1.PodReady).Status == corev1.ConditionTrue:
 		return ""
 	}
 	if c := podCondition(pod, corev1.PodScheduled); c.Status == corev1.ConditionFalse {
-		return join("is not scheduled", c.Message)
+		return joinReason("is not scheduled", c.Message)
 	}
 	if pod.Spec.NodeName == "" {
-		return join("is not scheduled", v.complaint(pod.UID))
+		return joinReason("is not scheduled", v.complaint(pod.UID))
 	}
 	why := podCondition(pod, corev1.PodReady).Message
 	if complaint := v.complaint(pod.UID); complaint != "" {
 		why = complaint
 	}
-	return join("is on "+pod.Spec.NodeName+", but not ready", why)
+	return joinReason("is on "+pod.Spec.NodeName+", but not ready", why)
 }
 
 func exit(pod *core.Pod) string {
@@ -367,9 +367,9 @@ func claimText(claim *resource.ResourceClaim) string {
 	return "has " + strings.Join(devices(claim), ", ")
 }
 
-// join concatenates a state and its reason. The reason is often an event that repeats a condition;
+// joinReason concatenates a state and its reason. The reason is often an event that repeats a condition;
 // then it is left out.
-func join(what, why string) string {
+func joinReason(what, why string) string {
 	switch {
 	case strings.HasSuffix(what, why):
 		return what

@@ -177,8 +177,8 @@ func TestWatchGivesUp(t *testing.T) {
 	}
 }
 
-// TestWhyIsReported checks that a waiting group reports its reason, briefly, once for each state.
-func TestWhyIsReported(t *testing.T) {
+// TestReasonIsReported checks that a waiting group reports its reason, briefly, once for each state.
+func TestReasonIsReported(t *testing.T) {
 	state := func(reason, message string) Snapshot {
 		s, err := readSnapshot(
 			"apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: g}\nspec: {schedulingPolicy: {gang: {minCount: 2}}}\n" +
@@ -214,7 +214,7 @@ func TestWhyIsReported(t *testing.T) {
 }
 
 // Each waiting object is reported in a line, until it has settled.
-func TestWaitingObjectsAreTold(t *testing.T) {
+func TestWaitingObjectsAreReported(t *testing.T) {
 	pod := func(name, status string) string {
 		return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec: {}\nstatus: {" + status + "}\n"
 	}

@@ -20,14 +20,14 @@ func frames() []string {
 	return []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 }
 
-// going returns the line of a running step.
-func (s Style) going(name string, frame int, elapsed time.Duration) string {
+// runningLine returns the line of a running step.
+func (s Style) runningLine(name string, frame int, elapsed time.Duration) string {
 	all := frames()
-	return s.paint(cyan, all[frame%len(all)]) + " " + name + s.took(elapsed)
+	return s.paint(cyan, all[frame%len(all)]) + " " + name + s.formatElapsed(elapsed)
 }
 
-// ended returns the line of a step that has ended.
-func (s Style) ended(name, detail string, err error, elapsed time.Duration) string {
+// endedLine returns the line of a step that has ended.
+func (s Style) endedLine(name, detail string, err error, elapsed time.Duration) string {
 	mark, color := "✓", green
 	if err != nil {
 		mark, color, detail = "✗", red, err.Error()
@@ -44,11 +44,11 @@ func (s Style) ended(name, detail string, err error, elapsed time.Duration) stri
 	if detail != "" {
 		line = mark + fmt.Sprintf("%-*s %s", nameWidth, name, detail)
 	}
-	return line + s.took(elapsed)
+	return line + s.formatElapsed(elapsed)
 }
 
-// took formats a duration, and returns "" for one too short to be of interest.
-func (s Style) took(elapsed time.Duration) string {
+// formatElapsed formats a duration, and returns "" for one too short to be of interest.
+func (s Style) formatElapsed(elapsed time.Duration) string {
 	if elapsed < time.Second/10 {
 		return ""
 	}

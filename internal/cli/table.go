@@ -84,8 +84,9 @@ func (v *view) podRows() [][]string {
 		}
 		group, _ := claims.GroupName(pod)
 		phase, _, _ := strings.Cut(podText(pod), " on ")
+		uses := strings.Join(claims.Uses(pod), ", ")
 		rows = append(rows,
-			[]string{label(pod), dash(group), dash(pod.Spec.NodeName), phase, dash(strings.Join(claims.Uses(pod), ", "))})
+			[]string{label(pod), dashIfEmpty(group), dashIfEmpty(pod.Spec.NodeName), phase, dashIfEmpty(uses)})
 	}
 	return rows
 }
@@ -189,7 +190,7 @@ func consumers(claim *resource.ResourceClaim) string {
 		}
 		out = append(out, consumer(ref))
 	}
-	return dash(strings.Join(out, ", "))
+	return dashIfEmpty(strings.Join(out, ", "))
 }
 
 func consumer(ref resourcev1.ResourceClaimConsumerReference) string {
@@ -206,7 +207,7 @@ func nodesOf(pods []*core.Pod) string {
 	if len(names) > 3 {
 		return fmt.Sprintf("%d nodes", len(names))
 	}
-	return dash(strings.Join(names, ", "))
+	return dashIfEmpty(strings.Join(names, ", "))
 }
 
 func podCount(pods []*core.Pod) string {
@@ -228,7 +229,7 @@ func label(obj metav1.Object) string {
 	return obj.GetNamespace() + "/" + obj.GetName()
 }
 
-func dash(text string) string {
+func dashIfEmpty(text string) string {
 	if text == "" {
 		return "-"
 	}

@@ -137,7 +137,7 @@ func (w *watcher) reportChanges(s Snapshot) {
 		if it.wait == "" {
 			settled++
 		} else {
-			waits = append(waits, it.ref.String()+": "+cmp.Or(it.reason, brief(it.wait)))
+			waits = append(waits, it.ref.String()+": "+cmp.Or(it.reason, shortened(it.wait)))
 		}
 		now := reportedReason{it.text, it.reason != ""}
 		before, ok := w.reported[it.ref]
@@ -145,7 +145,7 @@ func (w *watcher) reportChanges(s Snapshot) {
 			continue
 		}
 		w.reported[it.ref] = now
-		w.report(it.ref.String() + ": " + join(it.text, it.reason))
+		w.report(it.ref.String() + ": " + joinReason(it.text, it.reason))
 	}
 	w.count(settled)
 	w.waits(waits)

@@ -23,7 +23,7 @@ func (v *view) statefulSet(s *apps.StatefulSet) (text, wait string) {
 	if seen && st.AvailableReplicas == want && st.Replicas == want && (!rolls || st.UpdatedReplicas == want) {
 		return text, ""
 	}
-	return text, join(fmt.Sprintf("%s, %d up to date", text, st.UpdatedReplicas), v.ownedWait(s.UID, seen))
+	return text, joinReason(fmt.Sprintf("%s, %d up to date", text, st.UpdatedReplicas), v.ownedWait(s.UID, seen))
 }
 
 func (v *view) daemonSet(s *apps.DaemonSet) (text, wait string) {
@@ -34,7 +34,7 @@ func (v *view) daemonSet(s *apps.DaemonSet) (text, wait string) {
 	if seen && st.NumberAvailable == want && (!rolls || st.UpdatedNumberScheduled == want) {
 		return text, ""
 	}
-	return text, join(fmt.Sprintf("%s, %d up to date", text, st.UpdatedNumberScheduled), v.ownedWait(s.UID, seen))
+	return text, joinReason(fmt.Sprintf("%s, %d up to date", text, st.UpdatedNumberScheduled), v.ownedWait(s.UID, seen))
 }
 
 // job returns the state of a Job. It has settled when it is complete or suspended, or when as many
@@ -50,7 +50,7 @@ func (v *view) job(j *batch.Job) (text, wait string) {
 		case c.Type == batchv1.JobSuspended:
 			return "suspended, " + text, ""
 		case c.Type == batchv1.JobFailed:
-			return "failed, " + text, join("has failed", c.Message)
+			return "failed, " + text, joinReason("has failed", c.Message)
 		}
 	}
 	want := ptr.Deref(j.Spec.Parallelism, 1)
@@ -60,7 +60,7 @@ func (v *view) job(j *batch.Job) (text, wait string) {
 	if ptr.Deref(st.Ready, 0) >= want && st.StartTime != nil {
 		return text, ""
 	}
-	return text, join(fmt.Sprintf("%s of %d", text, want), v.ownedWait(j.UID, true))
+	return text, joinReason(fmt.Sprintf("%s of %d", text, want), v.ownedWait(j.UID, true))
 }
 
 // ownedWait returns why an object's pods have not settled: the controller has not seen the object,

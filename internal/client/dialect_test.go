@@ -166,7 +166,7 @@ func TestGroupsAreWrittenInTheVersionOfTheServer(t *testing.T) {
 }
 
 // The label has a meaning only where PodGroups are allot's own.
-func TestPodsJoinByLabelWhereTheyMust(t *testing.T) {
+func TestPodsJoinByLabel(t *testing.T) {
 	for version, joins := range map[string]bool{"allot.dev/v1alpha1": true, "scheduling.k8s.io/v1alpha3": false} {
 		pods, err := dial(t, &foreign{version: version}).Pods("").List(t.Context(), metav1.ListOptions{})
 		if err != nil {

@@ -32,7 +32,7 @@ func (h *handlersSynced) add(r cache.ResourceEventHandlerRegistration) {
 	h.handlers = append(h.handlers, r)
 }
 
-func (h *handlersSynced) all() bool {
+func (h *handlersSynced) haveAllSynced() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, r := range h.handlers {
@@ -162,7 +162,9 @@ func (i *Informer[T]) OnChange(f func(old, now T)) {
 }
 
 // HasSynced reports whether the cache and all handlers have processed the first list.
-func (i *Informer[T]) HasSynced() bool { return i.absent || i.shared.HasSynced() && i.synced.all() }
+func (i *Informer[T]) HasSynced() bool {
+	return i.absent || i.shared.HasSynced() && i.synced.haveAllSynced()
+}
 
 func typed[T any](objs []any) []T {
 	out := make([]T, len(objs))

@@ -131,9 +131,9 @@ func TestUnknownIndexIsAFault(t *testing.T) {
 	newInformer(newMemory(), &core.Pod{}).ByIndex("no such index", "x")
 }
 
-// TestOnChangeTellsOfEachChange includes a deletion that the watch misses: the cache detects it by
+// TestOnChangeIsCalledForEachChange includes a deletion that the watch misses: the cache detects it by
 // the next list, and only has a tombstone for the handler.
-func TestOnChangeTellsOfEachChange(t *testing.T) {
+func TestOnChangeIsCalledForEachChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory(pod("a", "x", "", "1"))
 		informer := newInformer(m, &core.Pod{})
@@ -190,8 +190,8 @@ func advance(d time.Duration) {
 	synctest.Wait()
 }
 
-// TestWithout checks that the cache of a kind that the server does not have syncs, without objects.
-func TestWithout(t *testing.T) {
+// TestInformerOfAbsentKind checks that the cache of a kind that the server does not have syncs, without objects.
+func TestInformerOfAbsentKind(t *testing.T) {
 	f := NewInformers(&Set{}).Without("podgroups")
 	calls := 0
 	made := informerFor(f, "podgroups", func() *Informer[*core.Pod] {

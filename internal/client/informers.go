@@ -31,29 +31,29 @@ func NewInformers(set *Set) *Informers {
 
 // Without removes kinds that the server does not serve: their caches stay empty and count as
 // synced. It must be called before any kind is requested.
-func (f *Informers) Without(kinds ...string) *Informers {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (i *Informers) Without(kinds ...string) *Informers {
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	for _, kind := range kinds {
-		f.absent[kind] = true
+		i.absent[kind] = true
 	}
-	return f
+	return i
 }
 
 // Has reports whether the server serves a kind.
-func (f *Informers) Has(kind string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return !f.absent[kind]
+func (i *Informers) Has(kind string) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return !i.absent[kind]
 }
 
 // Kinds returns the requested kinds that the server serves, sorted.
-func (f *Informers) Kinds() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (i *Informers) Kinds() []string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	var out []string
-	for _, kind := range slices.Sorted(maps.Keys(f.kinds)) {
-		if !f.absent[kind] {
+	for _, kind := range slices.Sorted(maps.Keys(i.kinds)) {
+		if !i.absent[kind] {
 			out = append(out, kind)
 		}
 	}
@@ -61,20 +61,20 @@ func (f *Informers) Kinds() []string {
 }
 
 // Start runs the informers requested since the last call, until ctx ends.
-func (f *Informers) Start(ctx context.Context) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, informer := range f.shared[f.started:] {
-		f.running.Go(func() { informer.RunWithContext(ctx) })
+func (i *Informers) Start(ctx context.Context) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, informer := range i.shared[i.started:] {
+		i.running.Go(func() { informer.RunWithContext(ctx) })
 	}
-	f.started = len(f.shared)
+	i.started = len(i.shared)
 }
 
 // WaitForSync waits until all started informers and their handlers have processed the first list.
-func (f *Informers) WaitForSync(ctx context.Context) error {
-	f.mu.Lock()
-	synced := slices.Clone(f.synced[:f.started])
-	f.mu.Unlock()
+func (i *Informers) WaitForSync(ctx context.Context) error {
+	i.mu.Lock()
+	synced := slices.Clone(i.synced[:i.started])
+	i.mu.Unlock()
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return errors.Join(errors.New("stopped before the caches were filled"), ctx.Err())
 	}
@@ -82,7 +82,7 @@ func (f *Informers) WaitForSync(ctx context.Context) error {
 }
 
 // Wait waits until all informers have stopped, after the context of Start has ended.
-func (f *Informers) Wait() { f.running.Wait() }
+func (i *Informers) Wait() { i.running.Wait() }
 
 func informerFor[T Object](f *Informers, kind string, create func() *Informer[T]) *Informer[T] {
 	f.mu.Lock()

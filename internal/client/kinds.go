@@ -35,19 +35,19 @@ var pods = kindOf[core.Pod, core.PodList](corev1.SchemeGroupVersion, "pods").wri
 func (s *Set) Pods(namespace string) Client[*core.Pod, *core.PodList] {
 	return pods.client(s, namespace)
 }
-func (f *Informers) Pods() *Informer[*core.Pod] { return pods.cache(f) }
+func (i *Informers) Pods() *Informer[*core.Pod] { return pods.cache(i) }
 
 var nodes = kindOf[corev1.Node, corev1.NodeList](corev1.SchemeGroupVersion, "nodes")
 
 func (s *Set) Nodes() Client[*corev1.Node, *corev1.NodeList] { return nodes.client(s, "") }
-func (f *Informers) Nodes() *Informer[*corev1.Node]          { return nodes.cache(f) }
+func (i *Informers) Nodes() *Informer[*corev1.Node]          { return nodes.cache(i) }
 
 var namespaces = kindOf[corev1.Namespace, corev1.NamespaceList](corev1.SchemeGroupVersion, "namespaces")
 
 func (s *Set) Namespaces() Client[*corev1.Namespace, *corev1.NamespaceList] {
 	return namespaces.client(s, "")
 }
-func (f *Informers) Namespaces() *Informer[*corev1.Namespace] { return namespaces.cache(f) }
+func (i *Informers) Namespaces() *Informer[*corev1.Namespace] { return namespaces.cache(i) }
 
 var secrets = kindOf[corev1.Secret, corev1.SecretList](corev1.SchemeGroupVersion, "secrets").
 	cachedIn(metav1.NamespaceSystem)
@@ -55,7 +55,7 @@ var secrets = kindOf[corev1.Secret, corev1.SecretList](corev1.SchemeGroupVersion
 func (s *Set) Secrets(namespace string) Client[*corev1.Secret, *corev1.SecretList] {
 	return secrets.client(s, namespace)
 }
-func (f *Informers) SystemSecrets() *Informer[*corev1.Secret] { return secrets.cache(f) }
+func (i *Informers) SystemSecrets() *Informer[*corev1.Secret] { return secrets.cache(i) }
 
 // DefaultServiceAccount is the name of the ServiceAccount that each namespace has.
 const DefaultServiceAccount = "default"
@@ -70,8 +70,8 @@ var serviceAccounts = kindOf[corev1.ServiceAccount, corev1.ServiceAccountList](c
 func (s *Set) ServiceAccounts(namespace string) Client[*corev1.ServiceAccount, *corev1.ServiceAccountList] {
 	return serviceAccounts.client(s, namespace)
 }
-func (f *Informers) DefaultServiceAccounts() *Informer[*corev1.ServiceAccount] {
-	return serviceAccounts.cache(f)
+func (i *Informers) DefaultServiceAccounts() *Informer[*corev1.ServiceAccount] {
+	return serviceAccounts.cache(i)
 }
 
 var configMaps = kindOf[corev1.ConfigMap, corev1.ConfigMapList](corev1.SchemeGroupVersion, "configmaps").cachedNamed(
@@ -81,14 +81,14 @@ var configMaps = kindOf[corev1.ConfigMap, corev1.ConfigMapList](corev1.SchemeGro
 func (s *Set) ConfigMaps(namespace string) Client[*corev1.ConfigMap, *corev1.ConfigMapList] {
 	return configMaps.client(s, namespace)
 }
-func (f *Informers) RootCAConfigMaps() *Informer[*corev1.ConfigMap] { return configMaps.cache(f) }
+func (i *Informers) RootCAConfigMaps() *Informer[*corev1.ConfigMap] { return configMaps.cache(i) }
 
 var resourceQuotas = kindOf[corev1.ResourceQuota, corev1.ResourceQuotaList](corev1.SchemeGroupVersion, "resourcequotas")
 
 func (s *Set) ResourceQuotas(namespace string) Client[*corev1.ResourceQuota, *corev1.ResourceQuotaList] {
 	return resourceQuotas.client(s, namespace)
 }
-func (f *Informers) ResourceQuotas() *Informer[*corev1.ResourceQuota] { return resourceQuotas.cache(f) }
+func (i *Informers) ResourceQuotas() *Informer[*corev1.ResourceQuota] { return resourceQuotas.cache(i) }
 
 var persistentVolumeClaims = kindOf[corev1.PersistentVolumeClaim, corev1.PersistentVolumeClaimList](
 	corev1.SchemeGroupVersion, "persistentvolumeclaims",
@@ -99,8 +99,8 @@ func (s *Set) PersistentVolumeClaims(
 ) Client[*corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaimList] {
 	return persistentVolumeClaims.client(s, namespace)
 }
-func (f *Informers) PersistentVolumeClaims() *Informer[*corev1.PersistentVolumeClaim] {
-	return persistentVolumeClaims.cache(f)
+func (i *Informers) PersistentVolumeClaims() *Informer[*corev1.PersistentVolumeClaim] {
+	return persistentVolumeClaims.cache(i)
 }
 
 var persistentVolumes = kindOf[corev1.PersistentVolume, corev1.PersistentVolumeList](corev1.SchemeGroupVersion,
@@ -109,8 +109,8 @@ var persistentVolumes = kindOf[corev1.PersistentVolume, corev1.PersistentVolumeL
 func (s *Set) PersistentVolumes() Client[*corev1.PersistentVolume, *corev1.PersistentVolumeList] {
 	return persistentVolumes.client(s, "")
 }
-func (f *Informers) PersistentVolumes() *Informer[*corev1.PersistentVolume] {
-	return persistentVolumes.cache(f)
+func (i *Informers) PersistentVolumes() *Informer[*corev1.PersistentVolume] {
+	return persistentVolumes.cache(i)
 }
 
 var events = kindOf[corev1.Event, corev1.EventList](corev1.SchemeGroupVersion, "events")
@@ -124,7 +124,7 @@ var services = kindOf[corev1.Service, corev1.ServiceList](corev1.SchemeGroupVers
 func (s *Set) Services(namespace string) Client[*corev1.Service, *corev1.ServiceList] {
 	return services.client(s, namespace)
 }
-func (f *Informers) Services() *Informer[*corev1.Service] { return services.cache(f) }
+func (i *Informers) Services() *Informer[*corev1.Service] { return services.cache(i) }
 
 var endpoints = kindOf[legacyEndpoints, corev1.EndpointsList](corev1.SchemeGroupVersion, "endpoints")
 
@@ -134,7 +134,7 @@ type legacyEndpoints = corev1.Endpoints //nolint:staticcheck // as the comment s
 func (s *Set) Endpoints(namespace string) Client[*legacyEndpoints, *corev1.EndpointsList] {
 	return endpoints.client(s, namespace)
 }
-func (f *Informers) Endpoints() *Informer[*legacyEndpoints] { return endpoints.cache(f) }
+func (i *Informers) Endpoints() *Informer[*legacyEndpoints] { return endpoints.cache(i) }
 
 var endpointSlices = kindOf[discoveryv1.EndpointSlice, discoveryv1.EndpointSliceList](discoveryv1.SchemeGroupVersion,
 	"endpointslices")
@@ -144,8 +144,8 @@ func (s *Set) EndpointSlices(
 ) Client[*discoveryv1.EndpointSlice, *discoveryv1.EndpointSliceList] {
 	return endpointSlices.client(s, namespace)
 }
-func (f *Informers) EndpointSlices() *Informer[*discoveryv1.EndpointSlice] {
-	return endpointSlices.cache(f)
+func (i *Informers) EndpointSlices() *Informer[*discoveryv1.EndpointSlice] {
+	return endpointSlices.cache(i)
 }
 
 var replicationControllers = kindOf[core.ReplicationController, core.ReplicationControllerList](
@@ -157,8 +157,8 @@ func (s *Set) ReplicationControllers(
 ) Client[*core.ReplicationController, *core.ReplicationControllerList] {
 	return replicationControllers.client(s, namespace)
 }
-func (f *Informers) ReplicationControllers() *Informer[*core.ReplicationController] {
-	return replicationControllers.cache(f)
+func (i *Informers) ReplicationControllers() *Informer[*core.ReplicationController] {
+	return replicationControllers.cache(i)
 }
 
 var deployments = kindOf[apps.Deployment, apps.DeploymentList](appsv1.SchemeGroupVersion, "deployments")
@@ -166,28 +166,28 @@ var deployments = kindOf[apps.Deployment, apps.DeploymentList](appsv1.SchemeGrou
 func (s *Set) Deployments(namespace string) Client[*apps.Deployment, *apps.DeploymentList] {
 	return deployments.client(s, namespace)
 }
-func (f *Informers) Deployments() *Informer[*apps.Deployment] { return deployments.cache(f) }
+func (i *Informers) Deployments() *Informer[*apps.Deployment] { return deployments.cache(i) }
 
 var replicaSets = kindOf[apps.ReplicaSet, apps.ReplicaSetList](appsv1.SchemeGroupVersion, "replicasets")
 
 func (s *Set) ReplicaSets(namespace string) Client[*apps.ReplicaSet, *apps.ReplicaSetList] {
 	return replicaSets.client(s, namespace)
 }
-func (f *Informers) ReplicaSets() *Informer[*apps.ReplicaSet] { return replicaSets.cache(f) }
+func (i *Informers) ReplicaSets() *Informer[*apps.ReplicaSet] { return replicaSets.cache(i) }
 
 var statefulSets = kindOf[apps.StatefulSet, apps.StatefulSetList](appsv1.SchemeGroupVersion, "statefulsets")
 
 func (s *Set) StatefulSets(namespace string) Client[*apps.StatefulSet, *apps.StatefulSetList] {
 	return statefulSets.client(s, namespace)
 }
-func (f *Informers) StatefulSets() *Informer[*apps.StatefulSet] { return statefulSets.cache(f) }
+func (i *Informers) StatefulSets() *Informer[*apps.StatefulSet] { return statefulSets.cache(i) }
 
 var daemonSets = kindOf[apps.DaemonSet, apps.DaemonSetList](appsv1.SchemeGroupVersion, "daemonsets")
 
 func (s *Set) DaemonSets(namespace string) Client[*apps.DaemonSet, *apps.DaemonSetList] {
 	return daemonSets.client(s, namespace)
 }
-func (f *Informers) DaemonSets() *Informer[*apps.DaemonSet] { return daemonSets.cache(f) }
+func (i *Informers) DaemonSets() *Informer[*apps.DaemonSet] { return daemonSets.cache(i) }
 
 var controllerRevisions = kindOf[appsv1.ControllerRevision, appsv1.ControllerRevisionList](appsv1.SchemeGroupVersion,
 	"controllerrevisions")
@@ -195,8 +195,8 @@ var controllerRevisions = kindOf[appsv1.ControllerRevision, appsv1.ControllerRev
 func (s *Set) ControllerRevisions(namespace string) Client[*appsv1.ControllerRevision, *appsv1.ControllerRevisionList] {
 	return controllerRevisions.client(s, namespace)
 }
-func (f *Informers) ControllerRevisions() *Informer[*appsv1.ControllerRevision] {
-	return controllerRevisions.cache(f)
+func (i *Informers) ControllerRevisions() *Informer[*appsv1.ControllerRevision] {
+	return controllerRevisions.cache(i)
 }
 
 var jobs = kindOf[batch.Job, batch.JobList](batchv1.SchemeGroupVersion, "jobs")
@@ -204,14 +204,14 @@ var jobs = kindOf[batch.Job, batch.JobList](batchv1.SchemeGroupVersion, "jobs")
 func (s *Set) Jobs(namespace string) Client[*batch.Job, *batch.JobList] {
 	return jobs.client(s, namespace)
 }
-func (f *Informers) Jobs() *Informer[*batch.Job] { return jobs.cache(f) }
+func (i *Informers) Jobs() *Informer[*batch.Job] { return jobs.cache(i) }
 
 var cronJobs = kindOf[batch.CronJob, batch.CronJobList](batchv1.SchemeGroupVersion, "cronjobs")
 
 func (s *Set) CronJobs(namespace string) Client[*batch.CronJob, *batch.CronJobList] {
 	return cronJobs.client(s, namespace)
 }
-func (f *Informers) CronJobs() *Informer[*batch.CronJob] { return cronJobs.cache(f) }
+func (i *Informers) CronJobs() *Informer[*batch.CronJob] { return cronJobs.cache(i) }
 
 var leases = kindOf[coordinationv1.Lease, coordinationv1.LeaseList](
 	coordinationv1.SchemeGroupVersion, "leases",
@@ -220,7 +220,7 @@ var leases = kindOf[coordinationv1.Lease, coordinationv1.LeaseList](
 func (s *Set) Leases(namespace string) Client[*coordinationv1.Lease, *coordinationv1.LeaseList] {
 	return leases.client(s, namespace)
 }
-func (f *Informers) NodeLeases() *Informer[*coordinationv1.Lease] { return leases.cache(f) }
+func (i *Informers) NodeLeases() *Informer[*coordinationv1.Lease] { return leases.cache(i) }
 
 var podDisruptionBudgets = kindOf[policyv1.PodDisruptionBudget, policyv1.PodDisruptionBudgetList](
 	policyv1.SchemeGroupVersion, "poddisruptionbudgets",
@@ -231,8 +231,8 @@ func (s *Set) PodDisruptionBudgets(
 ) Client[*policyv1.PodDisruptionBudget, *policyv1.PodDisruptionBudgetList] {
 	return podDisruptionBudgets.client(s, namespace)
 }
-func (f *Informers) PodDisruptionBudgets() *Informer[*policyv1.PodDisruptionBudget] {
-	return podDisruptionBudgets.cache(f)
+func (i *Informers) PodDisruptionBudgets() *Informer[*policyv1.PodDisruptionBudget] {
+	return podDisruptionBudgets.cache(i)
 }
 
 var roles = kindOf[rbacv1.Role, rbacv1.RoleList](rbacv1.SchemeGroupVersion, "roles")
@@ -240,21 +240,21 @@ var roles = kindOf[rbacv1.Role, rbacv1.RoleList](rbacv1.SchemeGroupVersion, "rol
 func (s *Set) Roles(namespace string) Client[*rbacv1.Role, *rbacv1.RoleList] {
 	return roles.client(s, namespace)
 }
-func (f *Informers) Roles() *Informer[*rbacv1.Role] { return roles.cache(f) }
+func (i *Informers) Roles() *Informer[*rbacv1.Role] { return roles.cache(i) }
 
 var roleBindings = kindOf[rbacv1.RoleBinding, rbacv1.RoleBindingList](rbacv1.SchemeGroupVersion, "rolebindings")
 
 func (s *Set) RoleBindings(namespace string) Client[*rbacv1.RoleBinding, *rbacv1.RoleBindingList] {
 	return roleBindings.client(s, namespace)
 }
-func (f *Informers) RoleBindings() *Informer[*rbacv1.RoleBinding] { return roleBindings.cache(f) }
+func (i *Informers) RoleBindings() *Informer[*rbacv1.RoleBinding] { return roleBindings.cache(i) }
 
 var clusterRoles = kindOf[rbacv1.ClusterRole, rbacv1.ClusterRoleList](rbacv1.SchemeGroupVersion, "clusterroles")
 
 func (s *Set) ClusterRoles() Client[*rbacv1.ClusterRole, *rbacv1.ClusterRoleList] {
 	return clusterRoles.client(s, "")
 }
-func (f *Informers) ClusterRoles() *Informer[*rbacv1.ClusterRole] { return clusterRoles.cache(f) }
+func (i *Informers) ClusterRoles() *Informer[*rbacv1.ClusterRole] { return clusterRoles.cache(i) }
 
 var clusterRoleBindings = kindOf[rbacv1.ClusterRoleBinding, rbacv1.ClusterRoleBindingList](rbacv1.SchemeGroupVersion,
 	"clusterrolebindings")
@@ -262,8 +262,8 @@ var clusterRoleBindings = kindOf[rbacv1.ClusterRoleBinding, rbacv1.ClusterRoleBi
 func (s *Set) ClusterRoleBindings() Client[*rbacv1.ClusterRoleBinding, *rbacv1.ClusterRoleBindingList] {
 	return clusterRoleBindings.client(s, "")
 }
-func (f *Informers) ClusterRoleBindings() *Informer[*rbacv1.ClusterRoleBinding] {
-	return clusterRoleBindings.cache(f)
+func (i *Informers) ClusterRoleBindings() *Informer[*rbacv1.ClusterRoleBinding] {
+	return clusterRoleBindings.cache(i)
 }
 
 var priorityClasses = kindOf[schedulingv1.PriorityClass, schedulingv1.PriorityClassList](
@@ -273,8 +273,8 @@ var priorityClasses = kindOf[schedulingv1.PriorityClass, schedulingv1.PriorityCl
 func (s *Set) PriorityClasses() Client[*schedulingv1.PriorityClass, *schedulingv1.PriorityClassList] {
 	return priorityClasses.client(s, "")
 }
-func (f *Informers) PriorityClasses() *Informer[*schedulingv1.PriorityClass] {
-	return priorityClasses.cache(f)
+func (i *Informers) PriorityClasses() *Informer[*schedulingv1.PriorityClass] {
+	return priorityClasses.cache(i)
 }
 
 var podGroups = kindOf[scheduling.PodGroup, scheduling.PodGroupList](
@@ -284,15 +284,15 @@ var podGroups = kindOf[scheduling.PodGroup, scheduling.PodGroupList](
 func (s *Set) PodGroups(namespace string) Client[*scheduling.PodGroup, *scheduling.PodGroupList] {
 	return podGroups.client(s, namespace)
 }
-func (f *Informers) PodGroups() *Informer[*scheduling.PodGroup] { return podGroups.cache(f) }
+func (i *Informers) PodGroups() *Informer[*scheduling.PodGroup] { return podGroups.cache(i) }
 
 var compositePodGroups = kindOf[v1alpha3.CompositePodGroup, v1alpha3.CompositePodGroupList](schedulingv1alpha3.SchemeGroupVersion, "compositepodgroups")
 
 func (s *Set) CompositePodGroups(namespace string) Client[*v1alpha3.CompositePodGroup, *v1alpha3.CompositePodGroupList] {
 	return compositePodGroups.client(s, namespace)
 }
-func (f *Informers) CompositePodGroups() *Informer[*v1alpha3.CompositePodGroup] {
-	return compositePodGroups.cache(f)
+func (i *Informers) CompositePodGroups() *Informer[*v1alpha3.CompositePodGroup] {
+	return compositePodGroups.cache(i)
 }
 
 var workloads = kindOf[scheduling.Workload, scheduling.WorkloadList](schedulingv1beta1.SchemeGroupVersion, "workloads")
@@ -300,7 +300,7 @@ var workloads = kindOf[scheduling.Workload, scheduling.WorkloadList](schedulingv
 func (s *Set) Workloads(namespace string) Client[*scheduling.Workload, *scheduling.WorkloadList] {
 	return workloads.client(s, namespace)
 }
-func (f *Informers) Workloads() *Informer[*scheduling.Workload] { return workloads.cache(f) }
+func (i *Informers) Workloads() *Informer[*scheduling.Workload] { return workloads.cache(i) }
 
 var resourceClaims = kindOf[resource.ResourceClaim, resource.ResourceClaimList](
 	resourcev1.SchemeGroupVersion, "resourceclaims",
@@ -309,8 +309,8 @@ var resourceClaims = kindOf[resource.ResourceClaim, resource.ResourceClaimList](
 func (s *Set) ResourceClaims(namespace string) Client[*resource.ResourceClaim, *resource.ResourceClaimList] {
 	return resourceClaims.client(s, namespace)
 }
-func (f *Informers) ResourceClaims() *Informer[*resource.ResourceClaim] {
-	return resourceClaims.cache(f)
+func (i *Informers) ResourceClaims() *Informer[*resource.ResourceClaim] {
+	return resourceClaims.cache(i)
 }
 
 var resourceClaimTemplates = kindOf[resource.ResourceClaimTemplate, resource.ResourceClaimTemplateList](
@@ -322,8 +322,8 @@ func (s *Set) ResourceClaimTemplates(
 ) Client[*resource.ResourceClaimTemplate, *resource.ResourceClaimTemplateList] {
 	return resourceClaimTemplates.client(s, namespace)
 }
-func (f *Informers) ResourceClaimTemplates() *Informer[*resource.ResourceClaimTemplate] {
-	return resourceClaimTemplates.cache(f)
+func (i *Informers) ResourceClaimTemplates() *Informer[*resource.ResourceClaimTemplate] {
+	return resourceClaimTemplates.cache(i)
 }
 
 var deviceClasses = kindOf[resourcev1.DeviceClass, resourcev1.DeviceClassList](resourcev1.SchemeGroupVersion,
@@ -332,7 +332,7 @@ var deviceClasses = kindOf[resourcev1.DeviceClass, resourcev1.DeviceClassList](r
 func (s *Set) DeviceClasses() Client[*resourcev1.DeviceClass, *resourcev1.DeviceClassList] {
 	return deviceClasses.client(s, "")
 }
-func (f *Informers) DeviceClasses() *Informer[*resourcev1.DeviceClass] { return deviceClasses.cache(f) }
+func (i *Informers) DeviceClasses() *Informer[*resourcev1.DeviceClass] { return deviceClasses.cache(i) }
 
 var deviceTaintRules = kindOf[resourcev1.DeviceTaintRule, resourcev1.DeviceTaintRuleList](resourcev1.SchemeGroupVersion,
 	"devicetaintrules")
@@ -340,8 +340,8 @@ var deviceTaintRules = kindOf[resourcev1.DeviceTaintRule, resourcev1.DeviceTaint
 func (s *Set) DeviceTaintRules() Client[*resourcev1.DeviceTaintRule, *resourcev1.DeviceTaintRuleList] {
 	return deviceTaintRules.client(s, "")
 }
-func (f *Informers) DeviceTaintRules() *Informer[*resourcev1.DeviceTaintRule] {
-	return deviceTaintRules.cache(f)
+func (i *Informers) DeviceTaintRules() *Informer[*resourcev1.DeviceTaintRule] {
+	return deviceTaintRules.cache(i)
 }
 
 var resourceSlices = kindOf[resourcev1.ResourceSlice, resourcev1.ResourceSliceList](resourcev1.SchemeGroupVersion,
@@ -350,8 +350,8 @@ var resourceSlices = kindOf[resourcev1.ResourceSlice, resourcev1.ResourceSliceLi
 func (s *Set) ResourceSlices() Client[*resourcev1.ResourceSlice, *resourcev1.ResourceSliceList] {
 	return resourceSlices.client(s, "")
 }
-func (f *Informers) ResourceSlices() *Informer[*resourcev1.ResourceSlice] {
-	return resourceSlices.cache(f)
+func (i *Informers) ResourceSlices() *Informer[*resourcev1.ResourceSlice] {
+	return resourceSlices.cache(i)
 }
 
 var clusterResourceClaimTemplates = kindOf[resourcev1alpha3.ClusterResourceClaimTemplate, resourcev1alpha3.ClusterResourceClaimTemplateList](
@@ -361,8 +361,8 @@ var clusterResourceClaimTemplates = kindOf[resourcev1alpha3.ClusterResourceClaim
 func (s *Set) ClusterResourceClaimTemplates() Client[*resourcev1alpha3.ClusterResourceClaimTemplate, *resourcev1alpha3.ClusterResourceClaimTemplateList] {
 	return clusterResourceClaimTemplates.client(s, "")
 }
-func (f *Informers) ClusterResourceClaimTemplates() *Informer[*resourcev1alpha3.ClusterResourceClaimTemplate] {
-	return clusterResourceClaimTemplates.cache(f)
+func (i *Informers) ClusterResourceClaimTemplates() *Informer[*resourcev1alpha3.ClusterResourceClaimTemplate] {
+	return clusterResourceClaimTemplates.cache(i)
 }
 
 var resourcePoolStatusRequests = kindOf[upstreamv1alpha3.ResourcePoolStatusRequest, upstreamv1alpha3.ResourcePoolStatusRequestList](
@@ -372,8 +372,8 @@ var resourcePoolStatusRequests = kindOf[upstreamv1alpha3.ResourcePoolStatusReque
 func (s *Set) ResourcePoolStatusRequests() Client[*upstreamv1alpha3.ResourcePoolStatusRequest, *upstreamv1alpha3.ResourcePoolStatusRequestList] {
 	return resourcePoolStatusRequests.client(s, "")
 }
-func (f *Informers) ResourcePoolStatusRequests() *Informer[*upstreamv1alpha3.ResourcePoolStatusRequest] {
-	return resourcePoolStatusRequests.cache(f)
+func (i *Informers) ResourcePoolStatusRequests() *Informer[*upstreamv1alpha3.ResourcePoolStatusRequest] {
+	return resourcePoolStatusRequests.cache(i)
 }
 
 var certificateSigningRequests = kindOf[certificatesv1.CertificateSigningRequest,
@@ -383,8 +383,8 @@ func (s *Set) CertificateSigningRequests() Client[*certificatesv1.CertificateSig
 	*certificatesv1.CertificateSigningRequestList] {
 	return certificateSigningRequests.client(s, "")
 }
-func (f *Informers) CertificateSigningRequests() *Informer[*certificatesv1.CertificateSigningRequest] {
-	return certificateSigningRequests.cache(f)
+func (i *Informers) CertificateSigningRequests() *Informer[*certificatesv1.CertificateSigningRequest] {
+	return certificateSigningRequests.cache(i)
 }
 
 var csiNodes = kindOf[storagev1.CSINode, storagev1.CSINodeList](storagev1.SchemeGroupVersion, "csinodes")
@@ -392,4 +392,4 @@ var csiNodes = kindOf[storagev1.CSINode, storagev1.CSINodeList](storagev1.Scheme
 func (s *Set) CSINodes() Client[*storagev1.CSINode, *storagev1.CSINodeList] {
 	return csiNodes.client(s, "")
 }
-func (f *Informers) CSINodes() *Informer[*storagev1.CSINode] { return csiNodes.cache(f) }
+func (i *Informers) CSINodes() *Informer[*storagev1.CSINode] { return csiNodes.cache(i) }

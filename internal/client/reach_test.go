@@ -18,31 +18,31 @@ import (
 
 var errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 
-// absent is a server that is not reachable for a time.
-type absent struct {
+// unreachableServer is a server that is not reachable for a time.
+type unreachableServer struct {
 	*memory
 	until time.Time
 }
 
-func (a *absent) List(ctx context.Context, opts metav1.ListOptions) (*core.PodList, error) {
-	if time.Now().Before(a.until) {
+func (s *unreachableServer) List(ctx context.Context, opts metav1.ListOptions) (*core.PodList, error) {
+	if time.Now().Before(s.until) {
 		return nil, errRefused
 	}
-	return a.memory.List(ctx, opts)
+	return s.memory.List(ctx, opts)
 }
 
-func (a *absent) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-	if time.Now().Before(a.until) {
+func (s *unreachableServer) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+	if time.Now().Before(s.until) {
 		return nil, errRefused
 	}
-	return a.memory.Watch(ctx, opts)
+	return s.memory.Watch(ctx, opts)
 }
 
 // However long the server was not reachable, a cache reconnects within two seconds after it is.
-func TestServerIsFoundSoonAfterItCameBack(t *testing.T) {
+func TestReconnectsWithinTwoSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		server := &absent{memory: newMemory(pod("ns", "a", "", "1"))}
+		server := &unreachableServer{memory: newMemory(pod("ns", "a", "", "1"))}
 		pods := newInformer(server, &core.Pod{})
 		go pods.shared.RunWithContext(ctx)
 		defer func() { cancel(); synctest.Wait() }()

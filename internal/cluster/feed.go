@@ -187,7 +187,7 @@ func (f *Feed) resolve(pod *core.Pod, group *scheduling.PodGroup) []model.PodCla
 			Claim:      r.Claim,
 			Owner:      r.Owner,
 			Group:      r.ThroughGroup,
-			Containers: users(pod, r.Entry),
+			Containers: podsOfEntry(pod, r.Entry),
 		}
 		if r.Problem != nil {
 			claim.Problem = r.Problem.Error()
@@ -197,8 +197,8 @@ func (f *Feed) resolve(pod *core.Pod, group *scheduling.PodGroup) []model.PodCla
 	return out
 }
 
-// users returns the containers that use the entry, one for each reference.
-func users(pod *core.Pod, entry string) []string {
+// podsOfEntry returns the containers that use the entry, one for each reference.
+func podsOfEntry(pod *core.Pod, entry string) []string {
 	var names []string
 	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {

@@ -352,7 +352,7 @@ func TestWake(t *testing.T) {
 }
 
 // A pod that is created before its PodGroup gets its claims when the PodGroup is created.
-func TestPodIsResolvedAnewWithItsGroup(t *testing.T) {
+func TestPodIsResolvedAgainWithItsGroup(t *testing.T) {
 	w := newWorld(t)
 	pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "p", UID: "u"}}
 	pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: ptr.To("g")}

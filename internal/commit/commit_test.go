@@ -35,8 +35,8 @@ type server struct {
 	onBind func(attempt int, pod string) error
 	binds  int
 	made   int
-	// away is how many reads get no response.
-	away int
+	// failingReads is how many reads get no response.
+	failingReads int
 	// onWrite is called after a write of a claim, and may lose the response.
 	onWrite func(what string) error
 	// groups are the groups by name. Any other group exists, and its UID is its name with "-uid".
@@ -162,8 +162,8 @@ func (s *server) Delete(_ context.Context, c *resource.ResourceClaim) error {
 func (s *server) Group(_ context.Context, _ string, of model.Consumer) (Group, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.away > 0 {
-		s.away--
+	if s.failingReads > 0 {
+		s.failingReads--
 		return Group{}, apierrors.NewServiceUnavailable("away")
 	}
 	group, ok := s.groups[of.Name]
@@ -179,8 +179,8 @@ func (s *server) Group(_ context.Context, _ string, of model.Consumer) (Group, e
 func (s *server) BoundTo(_ context.Context, key model.Key, _ types.UID) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.away > 0 {
-		s.away--
+	if s.failingReads > 0 {
+		s.failingReads--
 		return "", apierrors.NewServiceUnavailable("away")
 	}
 	return s.bound[key], nil
@@ -275,7 +275,7 @@ func TestPlanIsRefusedIfItsGroupHasChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			own := claim("c")
 			s := newServer(own)
-			s.groups, s.away = map[string]Group{"g": c.now}, 3
+			s.groups, s.failingReads = map[string]Group{"g": c.now}, 3
 			made := gang(2)
 			made.Unit = model.UnitKey{Group: true, Key: model.Key{Namespace: "ns", Name: "g"}}
 			made.Group, made.MinCount = "g-uid", c.minCount
@@ -327,7 +327,7 @@ func TestStaleCacheIsWrittenOverTheNewerObject(t *testing.T) {
 
 // A claim that was allocated by another writer makes the plan fail, and the writes to other claims
 // are reverted.
-func TestRefusedPlanLeavesNothingBehind(t *testing.T) {
+func TestFailedPlanLeavesNoClaims(t *testing.T) {
 	s := newServer(claim("a"), claim("b"))
 	taken := claim("b")
 	taken.ResourceVersion = "2"
@@ -345,7 +345,7 @@ func TestRefusedPlanLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestConsumerLimitRefuses(t *testing.T) {
+func TestConsumerLimitFailsThePlan(t *testing.T) {
 	c := claim("c")
 	c.Status.Allocation = &resource.AllocationResult{}
 	for i := range model.MaxConsumers {
@@ -359,7 +359,7 @@ func TestConsumerLimitRefuses(t *testing.T) {
 	}
 }
 
-func TestBindWhoseAnswerWasLostCounts(t *testing.T) {
+func TestBindWithLostResponseCounts(t *testing.T) {
 	s := newServer()
 	s.onBind = func(attempt int, pod string) error {
 		if attempt == 1 {
@@ -373,7 +373,7 @@ func TestBindWhoseAnswerWasLostCounts(t *testing.T) {
 	}
 }
 
-func TestPodThatIsGoneFailsAlone(t *testing.T) {
+func TestDeletedPodFailsAlone(t *testing.T) {
 	s := newServer(claim("c"))
 	s.onBind = func(_ int, pod string) error {
 		if pod == "p-1" {
@@ -402,7 +402,7 @@ func TestBindOfAnEarlierPlanCounts(t *testing.T) {
 
 // An allocation whose response was lost belongs to the plan: the plan succeeds, and if it fails
 // later, the claim is deallocated.
-func TestAllocationWhoseAnswerWasLost(t *testing.T) {
+func TestAllocationWithLostResponse(t *testing.T) {
 	for _, refused := range []bool{false, true} {
 		t.Run(fmt.Sprint("refused=", refused), func(t *testing.T) {
 			s := newServer(claim("a"), claim("b"))
@@ -434,7 +434,7 @@ func TestAllocationWhoseAnswerWasLost(t *testing.T) {
 }
 
 // Consumers that a claim had before the plan, or got since, remain if the plan fails.
-func TestOnlyWhatWasAddedIsTakenBack(t *testing.T) {
+func TestOnlyAddedConsumersAreReverted(t *testing.T) {
 	taken := claim("b")
 	taken.Status.Allocation = &resource.AllocationResult{}
 	held := claim("a")
@@ -466,7 +466,7 @@ func TestOnlyWhatWasAddedIsTakenBack(t *testing.T) {
 
 // The cache may be outdated, so the API is read before a plan is reported as failed or already
 // written.
-func TestOutdatedCacheDoesNotAnswer(t *testing.T) {
+func TestOutdatedCacheIsNotTrusted(t *testing.T) {
 	allocated := claim("c")
 	allocated.Status.Allocation = claimPlan("c").Allocation.Result()
 	allocated.Status.ReservedFor = []model.Consumer{group}

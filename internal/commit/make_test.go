@@ -39,8 +39,8 @@ func extendedPlan(count int64) *plan.Plan {
 	}
 }
 
-// left creates the claim for count devices that an earlier plan has created.
-func (s *server) left(count int64) {
+// createLeftover creates the claim for count devices that an earlier plan has created.
+func (s *server) createLeftover(count int64) {
 	claim := extendedPlan(count).Claims[0].Make.ForExtended(model.PodConsumer("p", "p-uid"))
 	claim.UID, claim.ResourceVersion = "left", "1"
 	s.claims[keyOf(claim)] = claim
@@ -63,8 +63,8 @@ func TestClaimsAreMade(t *testing.T) {
 				return nil
 			}
 		}, "create p-extended-x" + bound, "made-1"},
-		{"what is wanted is there", func(s *server) { s.left(1) }, bound[2:], "left"},
-		{"something else is there", func(s *server) { s.left(2) },
+		{"what is wanted is there", func(s *server) { s.createLeftover(1) }, bound[2:], "left"},
+		{"something else is there", func(s *server) { s.createLeftover(2) },
 			"update p-extended-x; delete p-extended-x; create p-extended-x" + bound, "made-1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -89,10 +89,10 @@ func TestClaimsAreMade(t *testing.T) {
 }
 
 // An existing claim of this name that belongs to another owner, or is allocated, is not changed.
-func TestForeignClaimRefuses(t *testing.T) {
+func TestForeignClaimFailsThePlan(t *testing.T) {
 	for _, name := range []string{"owner", "devices"} {
 		s := newServer()
-		s.left(2)
+		s.createLeftover(2)
 		plan := extendedPlan(1)
 		claim := s.claims[plan.Claims[0].Key]
 		if name == "owner" {
@@ -108,7 +108,7 @@ func TestForeignClaimRefuses(t *testing.T) {
 }
 
 // A failed plan deletes the claims that it created, and so does the release of a plan.
-func TestMadeClaimsGoAgain(t *testing.T) {
+func TestCreatedClaimsAreDeletedWithThePlan(t *testing.T) {
 	s := newServer()
 	plan := extendedPlan(1)
 	plan.Claims = append(plan.Claims, claimPlan("gone", model.PodConsumer("p", "p-uid")))

@@ -50,7 +50,7 @@ func (o *outage) Bind(ctx context.Context, b *corev1.Binding) error {
 	if err := o.server.Bind(ctx, b); err != nil {
 		return err
 	}
-	o.away = o.reads
+	o.failingReads = o.reads
 	return errCutOff
 }
 
@@ -61,7 +61,7 @@ func (o *outage) committer() *Committer {
 }
 
 // A bind without a response counts, however long it takes until the server can be read.
-func TestOutcomeOfABindIsLookedUp(t *testing.T) {
+func TestOutcomeOfBindIsRead(t *testing.T) {
 	for _, reads := range []int{0, 1, 3 * maxAttempts} {
 		o := &outage{server: newServer(), reads: reads}
 		if result := o.committer().Commit(t.Context(), gang(1)); len(result.Failed) > 0 {
@@ -72,10 +72,10 @@ func TestOutcomeOfABindIsLookedUp(t *testing.T) {
 
 // A bind that was not made and got no response fails. So does the bind of a pod that is bound to
 // another node, with its own error.
-func TestOutcomeOfABindThatWasNotMade(t *testing.T) {
+func TestOutcomeOfFailedBind(t *testing.T) {
 	s := newServer()
 	s.onBind = func(int, string) error { return errCutOff }
-	s.away = 2
+	s.failingReads = 2
 	s.bound[model.Key{Namespace: "ns", Name: "p-1"}] = "n2"
 	failed := s.committer().Commit(t.Context(), gang(2)).Failed
 	if err := failed[model.Key{Namespace: "ns", Name: "p-0"}]; !errors.Is(err, errCutOff) || errors.Is(err, ErrElsewhere) {
@@ -88,18 +88,18 @@ func TestOutcomeOfABindThatWasNotMade(t *testing.T) {
 
 // If the process ends while the outcome is being read, the outcome is unknown, and the error says
 // so.
-func TestOutcomeIsNotKnownAtTheEnd(t *testing.T) {
+func TestOutcomeIsUnknownAfterCancel(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	s := newServer()
 	s.onBind = func(int, string) error { end(); return errCutOff }
-	s.away = 1 << 30
+	s.failingReads = 1 << 30
 	if failed := s.committer().Commit(ctx, gang(1)).Failed; len(failed) != 1 {
 		t.Errorf("failed = %v", failed)
 	}
 }
 
 // An allocation without a response is valid, and is reverted if its plan fails.
-func TestOutcomeOfAnAllocationIsLookedUp(t *testing.T) {
+func TestOutcomeOfAllocationIsRead(t *testing.T) {
 	a := claimPlan("a", group)
 	o := &outage{server: newServer(claim("a")), reads: 3 * maxAttempts, lost: 1}
 	if result := o.committer().Commit(t.Context(), gang(1, a)); result.Refused != nil || len(result.Failed) > 0 {
@@ -119,7 +119,7 @@ func TestOutcomeOfAnAllocationIsLookedUp(t *testing.T) {
 }
 
 // The outcome of a deallocation without a response is read.
-func TestOutcomeOfTakingBackIsLookedUp(t *testing.T) {
+func TestOutcomeOfDeallocationIsRead(t *testing.T) {
 	a := claimPlan("a", group)
 	o := &outage{server: newServer(claim("a")), reads: 3 * maxAttempts}
 	twoClaims := plan.Plan{Claims: []plan.Claim{a, claimPlan("gone", group)}}
@@ -139,7 +139,7 @@ func TestOutcomeOfTakingBackIsLookedUp(t *testing.T) {
 }
 
 // The outcome of a release of devices without a response is read too.
-func TestOutcomeOfGivingBackIsLookedUp(t *testing.T) {
+func TestOutcomeOfReleaseIsRead(t *testing.T) {
 	held := claim("c")
 	held.Status.Allocation = claimPlan("c").Allocation.Result()
 	held.Status.ReservedFor = []model.Consumer{group}

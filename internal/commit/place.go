@@ -31,48 +31,48 @@ type placementWrite struct {
 
 // possible reports whether the binds can be written as a whole: those of a gang or of a tree of
 // groups, or with claims, if the server can do that. It fails only if ctx ends.
-func (c *placementWrite) possible(ctx context.Context) (bool, error) {
-	together := (c.plan.MinCount > 0 || c.plan.Unit.Tree) && len(c.plan.Pods) > 1
-	if !together && len(c.claims) == 0 {
+func (w *placementWrite) possible(ctx context.Context) (bool, error) {
+	together := (w.plan.MinCount > 0 || w.plan.Unit.Tree) && len(w.plan.Pods) > 1
+	if !together && len(w.claims) == 0 {
 		return false, nil
 	}
-	return c.served(ctx)
+	return w.served(ctx)
 }
 
 // served reports whether the server has the API. It fails only if ctx ends. Plans that are written
 // at the same time may each ask the server.
-func (c *placementWrite) served(ctx context.Context) (bool, error) {
-	s := &c.placements
-	if yes, known := s.known(c.clock.Now()); known {
+func (w *placementWrite) served(ctx context.Context) (bool, error) {
+	s := &w.placements
+	if yes, known := s.known(w.clock.Now()); known {
 		return yes, nil
 	}
 	var yes bool
-	err := c.repeatRead(ctx, func() (err error) {
+	err := w.repeatRead(ctx, func() (err error) {
 		yes, err = s.api.ServesPlacements(ctx)
 		return err
 	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.yes, s.nextCheck = yes, c.clock.Now().Add(askAgain)
+	s.yes, s.nextCheck = yes, w.clock.Now().Add(askAgain)
 	return yes, err
 }
 
 // createClaims takes the expected claims of the plan to be created with its binds. It reports
 // whether there are any and the server can do that.
-func (c *placementWrite) createClaims(ctx context.Context) (bool, error) {
+func (w *placementWrite) createClaims(ctx context.Context) (bool, error) {
 	var claims []resource.ResourceClaim
-	for i := range c.plan.Claims {
-		if isExpected(&c.plan.Claims[i]) {
-			claims = append(claims, c.allocated(&c.plan.Claims[i]))
+	for i := range w.plan.Claims {
+		if isExpected(&w.plan.Claims[i]) {
+			claims = append(claims, w.allocated(&w.plan.Claims[i]))
 		}
 	}
-	if n := len(claims); n == 0 || n > placement.MaxClaims || len(c.plan.Pods) > placement.MaxPods ||
-		!c.placements.createsClaims() {
+	if n := len(claims); n == 0 || n > placement.MaxClaims || len(w.plan.Pods) > placement.MaxPods ||
+		!w.placements.createsClaims() {
 		return false, nil
 	}
-	served, err := c.served(ctx)
+	served, err := w.served(ctx)
 	if served {
-		c.claims = claims
+		w.claims = claims
 	}
 	return served, err
 }
@@ -83,22 +83,22 @@ func isExpected(claim *plan.Claim) bool {
 }
 
 // allocated returns an expected claim as the plan creates it.
-func (c *placementWrite) allocated(want *plan.Claim) resource.ResourceClaim {
-	w := written{claim: newObject(want)}
-	c.apply(&w, want)
-	return *w.claim
+func (w *placementWrite) allocated(want *plan.Claim) resource.ResourceClaim {
+	made := written{claim: newObject(want)}
+	w.apply(&made, want)
+	return *made.claim
 }
 
 // planBefore returns the plan without the claims that are created with its binds.
-func (c *placementWrite) planBefore() *plan.Plan {
-	if len(c.claims) == 0 {
-		return c.plan
+func (w *placementWrite) planBefore() *plan.Plan {
+	if len(w.claims) == 0 {
+		return w.plan
 	}
-	before := *c.plan
+	before := *w.plan
 	before.Claims = nil
-	for i := range c.plan.Claims {
-		if !isExpected(&c.plan.Claims[i]) {
-			before.Claims = append(before.Claims, c.plan.Claims[i])
+	for i := range w.plan.Claims {
+		if !isExpected(&w.plan.Claims[i]) {
+			before.Claims = append(before.Claims, w.plan.Claims[i])
 		}
 	}
 	return &before
@@ -106,24 +106,24 @@ func (c *placementWrite) planBefore() *plan.Plan {
 
 // write binds all pods of the plan or none. A plan that is too large for one request is written in
 // as few as possible; if one after the first is refused, its pods count as failed.
-func (c *placementWrite) write(ctx context.Context) Result {
+func (w *placementWrite) write(ctx context.Context) Result {
 	result := Result{Failed: map[model.Key]error{}}
 	limit := placement.MaxPods
-	for left := c.plan.Pods; len(left) > 0; {
+	for left := w.plan.Pods; len(left) > 0; {
 		n := min(len(left), limit)
-		failed, err := c.place(ctx, left[:n])
+		failed, err := w.place(ctx, left[:n])
 		switch {
-		case len(c.claims) > 0 && c.createsNone(err):
+		case len(w.claims) > 0 && w.createsNone(err):
 			return Result{Refused: errNoClaims}
 		case n > 1 && apierrors.IsRequestEntityTooLargeError(err):
 			limit = n / 2
 			continue
 		case isUnavailable(err):
-			c.placements.forget()
-			failed = c.bindEach(ctx, left)
+			w.placements.reset()
+			failed = w.bindEach(ctx, left)
 			n = len(left)
-		case err != nil && ctx.Err() == nil && len(left) == len(c.plan.Pods):
-			return Result{Refused: refusedPlacement(c.plan, err)}
+		case err != nil && ctx.Err() == nil && len(left) == len(w.plan.Pods):
+			return Result{Refused: refusedPlacement(w.plan, err)}
 		case err != nil:
 			failed = failAll(left, err)
 			n = len(left)
@@ -136,13 +136,13 @@ func (c *placementWrite) write(ctx context.Context) Result {
 
 // createsNone reports whether a request was refused because of the server, not of the plan, and
 // remembers what is lasting.
-func (c *placementWrite) createsNone(err error) bool {
+func (w *placementWrite) createsNone(err error) bool {
 	switch {
 	case apierrors.IsMethodNotSupported(err):
-		c.placements.refusedClaims()
+		w.placements.refusedClaims()
 		return true
 	case isUnavailable(err):
-		c.placements.forget()
+		w.placements.reset()
 		return true
 	}
 	return apierrors.IsRequestEntityTooLargeError(err)
@@ -152,66 +152,66 @@ func (c *placementWrite) createsNone(err error) bool {
 // server waits for the end of the first request, and accepts pods that are on their nodes. The refusal
 // of a first request shows that no pod was bound. After a later one, the pods or the claims that the
 // first one has written are looked for.
-func (c *placementWrite) place(ctx context.Context, pods []plan.Pod) (failed map[model.Key]error, err error) {
-	unit := c.plan.Unit.Key
+func (w *placementWrite) place(ctx context.Context, pods []plan.Pod) (failed map[model.Key]error, err error) {
+	unit := w.plan.Unit.Key
 	request := &placement.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: unit.Namespace, Name: unit.Name}}
-	request.Spec.Claims = c.claims
+	request.Spec.Claims = w.claims
 	for i := range pods {
 		request.Spec.Pods = append(request.Spec.Pods,
 			placement.PodPlacement{Name: pods[i].Pod.Name, UID: pods[i].UID, NodeName: pods[i].Node})
 	}
 	for attempt := 0; ; attempt++ {
-		answer, err := c.send(ctx, request)
+		answer, err := w.send(ctx, request)
 		if err == nil {
 			return unbound(pods, answer), nil
 		}
 		if client.IsRefusal(err) && !apierrors.IsTooManyRequests(err) {
 			if attempt > 0 {
-				return c.outcomes(ctx, pods, err)
+				return w.outcomes(ctx, pods, err)
 			}
 			return nil, err
 		}
-		if canceled := c.pause(ctx, attempt); canceled != nil {
+		if canceled := w.pause(ctx, attempt); canceled != nil {
 			return nil, errors.Join(canceled, err)
 		}
 	}
 }
 
 // send sends one request, within the limit of concurrent writes.
-func (c *placementWrite) send(ctx context.Context, request *placement.Placement) (*placement.Placement, error) {
-	if err := c.writes.Acquire(ctx, 1); err != nil {
+func (w *placementWrite) send(ctx context.Context, request *placement.Placement) (*placement.Placement, error) {
+	if err := w.writes.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
-	defer c.writes.Release(1)
-	return c.placements.api.Place(ctx, request)
+	defer w.writes.Release(1)
+	return w.placements.api.Place(ctx, request)
 }
 
 // outcomes returns the pods that are not on their nodes, after a repeated request was refused. The
 // first one may have been carried out, and a pod may have changed since. It returns the refusal if
 // the first one was not carried out, because there is none of the claims that come before the pods.
-func (c *placementWrite) outcomes(
+func (w *placementWrite) outcomes(
 	ctx context.Context, pods []plan.Pod, refusal error,
 ) (failed map[model.Key]error, err error) {
-	created, err := c.anyCreated(ctx)
+	created, err := w.anyCreated(ctx)
 	switch {
 	case err != nil:
 		return nil, errors.Join(refusal, err)
-	case len(c.claims) > 0 && !created:
+	case len(w.claims) > 0 && !created:
 		return nil, refusal
 	}
-	return c.tryEach(ctx, pods, func(ctx context.Context, bind *plan.Pod) error {
-		return c.outcome(ctx, bind, refusal)
+	return w.tryEach(ctx, pods, func(ctx context.Context, bind *plan.Pod) error {
+		return w.outcome(ctx, bind, refusal)
 	}), nil
 }
 
 // anyCreated reports whether one of the claims exists with its devices. It fails only if ctx ends.
-func (c *placementWrite) anyCreated(ctx context.Context) (bool, error) {
-	for i := range c.plan.Claims {
-		want := &c.plan.Claims[i]
+func (w *placementWrite) anyCreated(ctx context.Context) (bool, error) {
+	for i := range w.plan.Claims {
+		want := &w.plan.Claims[i]
 		if !isExpected(want) {
 			continue
 		}
-		claim, err := c.lookUp(ctx, want.Key)
+		claim, err := w.lookUp(ctx, want.Key)
 		if err != nil {
 			return false, err
 		}

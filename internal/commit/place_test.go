@@ -110,7 +110,7 @@ func TestRefusedGangKeepsNoDevices(t *testing.T) {
 
 // A request without a response is repeated until it gets one, because the server completes a
 // placement that it has recorded.
-func TestPlacementWithoutAnAnswerIsRepeated(t *testing.T) {
+func TestPlacementWithoutResponseIsRepeated(t *testing.T) {
 	p := newPlacing(newServer(claim("c")))
 	p.answer = func(request int) error {
 		if request < 10 {
@@ -133,7 +133,7 @@ func TestPlacementWithoutAnAnswerIsRepeated(t *testing.T) {
 
 // If the scheduler ends before the response, it is unknown which pods were bound, and nothing is
 // reverted.
-func TestPlacementWithoutAnAnswerIsNotTakenBack(t *testing.T) {
+func TestPlacementWithoutResponseIsNotReverted(t *testing.T) {
 	p := newPlacing(newServer(claim("c")))
 	ctx, cancel := context.WithCancel(t.Context())
 	p.answer = func(int) error {
@@ -149,7 +149,7 @@ func TestPlacementWithoutAnAnswerIsNotTakenBack(t *testing.T) {
 
 // A repeated request may be rejected because a pod has changed since the first one was completed.
 // Nothing is reverted then.
-func TestRefusedRepetitionIsNotTakenBack(t *testing.T) {
+func TestRejectedRepetitionIsNotReverted(t *testing.T) {
 	p := newPlacing(newServer(claim("c")))
 	p.answer = func(request int) error {
 		if request == 1 {

@@ -42,8 +42,8 @@ func (s *placementSupport) known(now time.Time) (yes, known bool) {
 	return s.yes, s.yes || s.api == nil || now.Before(s.nextCheck)
 }
 
-// forget makes the next plan ask the server again.
-func (s *placementSupport) forget() {
+// reset makes the next plan ask the server again.
+func (s *placementSupport) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.yes = false

@@ -14,18 +14,18 @@ type connectionWatcher struct {
 }
 
 // TagConn implements stats.Handler. It is called before the first request of a connection.
-func (v *connectionWatcher) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context {
-	v.connected.Store(true)
+func (w *connectionWatcher) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context {
+	w.connected.Store(true)
 	return ctx
 }
 
 // HandleConn implements stats.Handler.
-func (v *connectionWatcher) HandleConn(context.Context, stats.ConnStats) {}
+func (w *connectionWatcher) HandleConn(context.Context, stats.ConnStats) {}
 
 // TagRPC implements stats.Handler.
-func (v *connectionWatcher) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
+func (w *connectionWatcher) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
 	return ctx
 }
 
 // HandleRPC implements stats.Handler.
-func (v *connectionWatcher) HandleRPC(context.Context, stats.RPCStats) {}
+func (w *connectionWatcher) HandleRPC(context.Context, stats.RPCStats) {}

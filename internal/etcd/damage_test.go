@@ -30,8 +30,8 @@ func unseal(t *testing.T, dir string) {
 	}
 }
 
-// filled creates the directory of a closed member, and returns its content.
-func filled(t *testing.T) (dir string, content map[string]string) {
+// closedMember creates the directory of a closed member, and returns its content.
+func closedMember(t *testing.T) (dir string, content map[string]string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "etcd")
 	s := start(t, dir)
@@ -70,8 +70,8 @@ func filesOf(t *testing.T, dir string) map[string][]byte {
 	return out
 }
 
-// lay writes files into a new directory.
-func lay(t *testing.T, files map[string][]byte) string {
+// writeFiles writes files into a new directory.
+func writeFiles(t *testing.T, files map[string][]byte) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "etcd")
 	for name, data := range files {
@@ -148,7 +148,7 @@ func overwrite(data []byte, from, to int, value byte) []byte {
 
 // Every file of a closed member is damaged in every way, with the seal and without.
 func TestDamagedFiles(t *testing.T) {
-	dir, content := filled(t)
+	dir, content := closedMember(t)
 	files := filesOf(t, dir)
 	if len(files) < 4 { // seal, lock, log and database
 		t.Fatalf("there are only %v", slices.Sorted(maps.Keys(files)))
@@ -170,7 +170,7 @@ func TestDamagedFiles(t *testing.T) {
 					} else {
 						delete(changed, name)
 					}
-					if !tryStart(t, lay(t, changed), content) {
+					if !tryStart(t, writeFiles(t, changed), content) {
 						refused++
 					}
 				})
@@ -185,7 +185,7 @@ func TestDamagedFiles(t *testing.T) {
 // Bytes are damaged at random places. With the seal no damage is accepted; without it, only damage
 // that leaves valid values is.
 func TestRandomDamage(t *testing.T) {
-	dir, content := filled(t)
+	dir, content := closedMember(t)
 	files := filesOf(t, dir)
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -216,7 +216,7 @@ func TestRandomDamage(t *testing.T) {
 			want = nil
 		}
 		t.Run(fmt.Sprintf("seed %d %s sealed=%t", seed, name, sealed), func(t *testing.T) {
-			tryStart(t, lay(t, changed), want)
+			tryStart(t, writeFiles(t, changed), want)
 		})
 	}
 }
@@ -237,7 +237,7 @@ func TestInterruptedFirstStart(t *testing.T) {
 		"no log, yet": {"lock": nil, db: bareDatabase(t)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if !tryStart(t, lay(t, left), map[string]string{}) {
+			if !tryStart(t, writeFiles(t, left), map[string]string{}) {
 				t.Error("it does not start")
 			}
 		})
@@ -246,7 +246,7 @@ func TestInterruptedFirstStart(t *testing.T) {
 
 // A kill leaves a log whose last record may be incomplete. It is repaired.
 func TestTornLog(t *testing.T) {
-	dir, content := filled(t)
+	dir, content := closedMember(t)
 	unseal(t, dir)
 	log := filepath.Join(dir, "member-data", "member", "wal", firstFile)
 	l, err := readLog(filepath.Dir(log))

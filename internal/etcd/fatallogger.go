@@ -24,28 +24,28 @@ var _ zapcore.CheckWriteHook = &fatalLogger{}
 func newFatalLogger() *fatalLogger { return &fatalLogger{failed: make(chan struct{})} }
 
 // logger returns a logger for a member. It discards all entries below panic level.
-func (e *fatalLogger) logger() *zap.Logger {
-	return zap.New(fatalCore{}, zap.WithPanicHook(e), zap.WithFatalHook(e))
+func (l *fatalLogger) logger() *zap.Logger {
+	return zap.New(fatalCore{}, zap.WithPanicHook(l), zap.WithFatalHook(l))
 }
 
 // OnWrite implements zapcore.CheckWriteHook. It does not return, because the member must not
 // continue.
-func (e *fatalLogger) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
+func (l *fatalLogger) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 	text := entry.Message
 	for _, f := range fields {
 		if err, ok := f.Interface.(error); ok {
-			e.fail(&memberError{text, err})
+			l.fail(&memberError{text, err})
 		}
 	}
-	e.fail(errors.New(text))
+	l.fail(errors.New(text))
 	select {}
 }
 
 // fail records the first failure.
-func (e *fatalLogger) fail(err error) {
-	e.once.Do(func() {
-		e.err = err
-		close(e.failed)
+func (l *fatalLogger) fail(err error) {
+	l.once.Do(func() {
+		l.err = err
+		close(l.failed)
 	})
 }
 

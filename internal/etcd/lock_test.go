@@ -7,7 +7,7 @@ import (
 
 // Checking whether a directory is in use never prevents a start from using it: a kubectl that finds
 // no server checks, perhaps while the server is starting.
-func TestLookingDoesNotKeepAStartOut(t *testing.T) {
+func TestCheckingInUseDoesNotPreventAStart(t *testing.T) {
 	dir := t.TempDir()
 	stop := make(chan struct{})
 	var looking sync.WaitGroup

@@ -18,9 +18,9 @@ import (
 // errLog is the error for a damaged log.
 var errLog = errors.New("its log is damaged")
 
-// beginning returns the types of the first records of a log. Only a log that was never truncated
+// readHeader returns the types of the first records of a log. Only a log that was never truncated
 // has the last one there.
-func beginning(name string) []int64 {
+func readHeader(name string) []int64 {
 	if name == firstFile {
 		return []int64{wal.CrcType, wal.MetadataType, wal.SnapshotType}
 	}
@@ -50,7 +50,7 @@ func readLog(dir string) (l memberLog, err error) {
 		defer file.Close()
 		readers[i] = logFile{file}
 	}
-	expected := beginning(filepath.Base(files[0].Name()))
+	expected := readHeader(filepath.Base(files[0].Name()))
 	decoder := wal.NewDecoder(readers...)
 	for n := 0; ; n++ {
 		var record walpb.Record

@@ -35,7 +35,7 @@ func logOf(t *testing.T, dir string) (file string, data []byte) {
 func TestDamagedBeginningOfTheLog(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "[1]")
 	file, data := logOf(t, dir)
-	starts := startsOfRecords(t, file, len(beginning(firstFile)))
+	starts := startsOfRecords(t, file, len(readHeader(firstFile)))
 	damaged := map[string][]byte{"empty": {}, "no record": make([]byte, len(data))}
 	for i, at := range starts {
 		for name, value := range map[string]byte{"length": 0xff, "no length": 0} {
@@ -99,7 +99,7 @@ func startsOfRecords(t *testing.T, name string, n int) []int64 {
 // missing log, and files of other kinds, are not damage either.
 func TestUndamagedLogs(t *testing.T) {
 	file, data := logOf(t, t.TempDir())
-	clear(data[startsOfRecords(t, file, len(beginning(firstFile)))[2]:])
+	clear(data[startsOfRecords(t, file, len(readHeader(firstFile)))[2]:])
 	dir := t.TempDir()
 	for _, name := range []string{"", "0.tmp", "0000000000000003-0000000000000009.wal"} {
 		if name != "" {

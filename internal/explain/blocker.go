@@ -60,7 +60,7 @@ func (a *attempt) belowQuorum(r *Report) {
 	}{{"with scheduling gates", gated}, {"of another scheduler", foreign}, {"being deleted", leaving},
 		{"finished", done}} {
 		if len(kind.names) > 0 {
-			not = append(not, fmt.Sprintf("%s (%s)", kind.what, some(kind.names, maxNames)))
+			not = append(not, fmt.Sprintf("%s (%s)", kind.what, firstNames(kind.names, maxNames)))
 		}
 	}
 	if len(not) > 0 {
@@ -255,7 +255,7 @@ func (e *Explainer) templateMissing(r *Report, namespace, object string) {
 		what = "Was the template " + strings.Join(near, " or ") + " meant? " + what
 	}
 	if len(elsewhere) > 0 {
-		what += " There is one of this name in namespace " + some(elsewhere,
+		what += " There is one of this name in namespace " + firstNames(elsewhere,
 			maxNames) + ", but a pod uses those of its own namespace only."
 	}
 	r.help(what, kubectl("get", "resourceclaimtemplates", model.Key{Namespace: namespace}))
@@ -319,7 +319,7 @@ func devicesText(claim *model.Claim) string {
 	for i := range claim.Allocation.Devices {
 		names = append(names, model.DeviceIDOf(claim.Allocation.Devices[i]).String())
 	}
-	return some(names, maxNames)
+	return firstNames(names, maxNames)
 }
 
 // lastWarning returns the message of the last warning event about an object.

@@ -95,7 +95,7 @@ func holdsText(claim *resource.ResourceClaim) string {
 	if len(names) == 0 {
 		return "no devices"
 	}
-	return count(len(names), "device") + ": " + some(names, maxNames)
+	return count(len(names), "device") + ": " + firstNames(names, maxNames)
 }
 
 // scopeText says from which nodes the devices of a claim can be used.

@@ -21,7 +21,7 @@ func (e *Explainer) Device(name string) (*Report, error) {
 	case len(found) == 0:
 		return nil, &NotFoundError{Object: Object{Kind: "Device", Name: name}, Similar: e.similarDevices(name)}
 	case len(found) > 1:
-		return nil, fmt.Errorf("%d devices have the name %s: %s", len(found), name, some(found, maxNames))
+		return nil, fmt.Errorf("%d devices have the name %s: %s", len(found), name, firstNames(found, maxNames))
 	}
 	parts := strings.SplitN(found[0], "/", 2)
 	at := strings.LastIndex(parts[1], "/")

@@ -40,7 +40,7 @@ func requestTexts(requests []resourcev1.DeviceRequest) []string {
 		}
 		text := "request " + names[0] + ", " + what
 		if len(names) > 1 {
-			text = fmt.Sprintf("%d requests (%s), each %s", len(names), some(names, maxNames), what)
+			text = fmt.Sprintf("%d requests (%s), each %s", len(names), firstNames(names, maxNames), what)
 		}
 		texts, from = append(texts, text), to
 	}
@@ -311,7 +311,7 @@ func (n *nodeExplainer) valuesOf(field *alloc.DeviceField, devices []model.Devic
 	if field.Kind == "driver" {
 		name = "driver"
 	}
-	return name + " is " + some(parts, maxNames)
+	return name + " is " + firstNames(parts, maxNames)
 }
 
 func (a *attempt) valueOf(field *alloc.DeviceField, id model.DeviceID) string {

@@ -123,20 +123,20 @@ func TestPseudonymsKeepTheAnswers(t *testing.T) {
 		server, fixtures, subjects := directives(t, file)
 		snap := load(t, server, append(fixtures, file)...)
 		var names []snapshot.Pseudonyms
-		before := states(t, snap, subjects, names)
+		before := podStates(t, snap, subjects, names)
 		pseudonyms, err := snap.Pseudonymize()
 		if err != nil {
 			t.Fatal(err)
 		}
-		after := states(t, snap, subjects, append(names, pseudonyms))
+		after := podStates(t, snap, subjects, append(names, pseudonyms))
 		if diff := cmp.Diff(before, after); diff != "" {
 			t.Errorf("%s: %s", file, diff)
 		}
 	}
 }
 
-// states returns the answers about pods without their names.
-func states(t *testing.T, snap *snapshot.Snapshot, subjects []string, names []snapshot.Pseudonyms) []string {
+// podStates returns the answers about pods without their names.
+func podStates(t *testing.T, snap *snapshot.Snapshot, subjects []string, names []snapshot.Pseudonyms) []string {
 	t.Helper()
 	e, err := explain.New(snap)
 	if err != nil {

@@ -194,5 +194,5 @@ func nodesText(pods []*core.Pod) string {
 			nodes[i] = fmt.Sprintf("%s (%d)", node, n)
 		}
 	}
-	return some(nodes, 2*maxNames)
+	return firstNames(nodes, 2*maxNames)
 }

@@ -169,7 +169,7 @@ func (a *attempt) preemption(r *Report) {
 		for _, reclaim := range a.preempted.Reclaims {
 			names = append(names, reclaim.Claim.String())
 		}
-		r.fact("Preemption", "would free the unused devices of "+some(names, maxNames))
+		r.fact("Preemption", "would free the unused devices of "+firstNames(names, maxNames))
 	case a.preempted != nil:
 		r.fact("Preemption", "not needed: it fits when the pods that terminate now have terminated")
 		r.help("Wait: pods that are being deleted make room.")
@@ -196,7 +196,7 @@ func (a *attempt) victims(r *Report) {
 			devices = devices || len(pod.Claims) > 0 || pod.Extended != ""
 		}
 	}
-	text := fmt.Sprintf("evicting %s would make room: %s", count(len(names), "pod"), some(names, maxNames))
+	text := fmt.Sprintf("evicting %s would make room: %s", count(len(names), "pod"), firstNames(names, maxNames))
 	if n := a.preempted.Violations; n > 0 {
 		text += fmt.Sprintf(" (against the PodDisruptionBudgets of %d)", n)
 	}

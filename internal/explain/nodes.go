@@ -245,9 +245,9 @@ func requirementText(r *corev1.NodeSelectorRequirement) string {
 		if len(r.Values) == 1 {
 			return r.Key + "=" + r.Values[0]
 		}
-		return fmt.Sprintf("%s in (%s)", r.Key, some(r.Values, maxNames))
+		return fmt.Sprintf("%s in (%s)", r.Key, firstNames(r.Values, maxNames))
 	case corev1.NodeSelectorOpNotIn:
-		return fmt.Sprintf("%s not in (%s)", r.Key, some(r.Values, maxNames))
+		return fmt.Sprintf("%s not in (%s)", r.Key, firstNames(r.Values, maxNames))
 	case corev1.NodeSelectorOpGt:
 		return fmt.Sprintf("%s greater than %s", r.Key, strings.Join(r.Values, ""))
 	case corev1.NodeSelectorOpLt:
@@ -295,7 +295,7 @@ func labelsText(labels map[string]string) string {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		pairs = append(pairs, key+"="+labels[key])
 	}
-	return some(pairs, maxNames)
+	return firstNames(pairs, maxNames)
 }
 
 // nearest returns the node where the least is missing: one that failed the latest check.

@@ -89,7 +89,7 @@ func (a *attempt) fits(r *Report, pod model.Key) {
 		subject = count(len(a.plan.Pods), "pod") + " fit"
 	}
 	r.Summary = fmt.Sprintf("nothing stands in the way: %s on %s now, and the scheduler has not placed it yet", subject,
-		some(nodes, maxNames))
+		firstNames(nodes, maxNames))
 	schedulerName := a.unit.Pods[0].SchedulerName
 	r.help(
 		"The scheduler may be about to do it. If it stays like this, the scheduler "+schedulerName+" does not run, backs off "+

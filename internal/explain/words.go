@@ -27,8 +27,8 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// some joins the first names, and counts the others.
-func some(names []string, limit int) string {
+// firstNames joins the first names, and counts the others.
+func firstNames(names []string, limit int) string {
 	if more := len(names) - limit; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:limit], ", "), more)
 	}
@@ -75,21 +75,21 @@ func kubectl(verb, kind string, key model.Key, rest ...string) string {
 // similar returns the names that may have been meant.
 func similar(name string, names []string) []string {
 	limit := max(1, len(name)/3)
-	type near struct {
+	type isNear struct {
 		name     string
 		distance int
 	}
-	var list []near
+	var list []isNear
 	for _, other := range names {
 		d := distance(name, other)
 		if strings.Contains(other, name) || strings.Contains(name, other) {
 			d = min(d, limit)
 		}
 		if other != name && d <= limit {
-			list = append(list, near{other, d})
+			list = append(list, isNear{other, d})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b near) int { return a.distance - b.distance })
+	slices.SortStableFunc(list, func(a, b isNear) int { return a.distance - b.distance })
 	var out []string
 	for i := range list {
 		if i == maxSimilar {

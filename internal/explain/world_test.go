@@ -115,7 +115,7 @@ func (w *world) add(object runtime.Object) {
 			object.Status.Phase = corev1.PodRunning
 		}
 	case *corev1.Node:
-		object.Labels = with(object.Labels, corev1.LabelHostname, object.Name)
+		object.Labels = withLabel(object.Labels, corev1.LabelHostname, object.Name)
 		for name, most := range map[corev1.ResourceName]string{corev1.ResourceCPU: "8", corev1.ResourceMemory: "32Gi",
 			corev1.ResourcePods: "110"} {
 			if _, has := object.Status.Allocatable[name]; !has {
@@ -149,7 +149,7 @@ func namespaced(object runtime.Object) bool {
 	return true
 }
 
-func with(labels map[string]string, key, value string) map[string]string {
+func withLabel(labels map[string]string, key, value string) map[string]string {
 	if labels == nil {
 		labels = map[string]string{}
 	}
@@ -170,12 +170,12 @@ func (w *world) tree(name string) (*v1alpha3.CompositePodGroup, bool) {
 func (w *world) generate() {
 	o := &w.snap.Objects
 	for _, tree := range o.Composites {
-		for _, record := range w.wanted(claims.TreeOwner(tree, w.tree)).Record {
+		for _, record := range w.ensureClaims(claims.TreeOwner(tree, w.tree)).Record {
 			tree.Status.ResourceClaimStatuses = append(tree.Status.ResourceClaimStatuses, record2(record))
 		}
 	}
 	for _, group := range o.PodGroups {
-		want := w.wanted(claims.GroupOwner(group, w.tree))
+		want := w.ensureClaims(claims.GroupOwner(group, w.tree))
 		for _, record := range want.Record {
 			group.Status.ResourceClaimStatuses = append(group.Status.ResourceClaimStatuses, record2(record))
 		}
@@ -189,13 +189,13 @@ func (w *world) generate() {
 		}
 		pod.Status.ResourceClaimStatuses = append(
 			pod.Status.ResourceClaimStatuses,
-			w.wanted(claims.PodOwner(pod, group)).Record...)
+			w.ensureClaims(claims.PodOwner(pod, group)).Record...)
 	}
 }
 
-// wanted creates the claims that an owner lacks, under names without a random part. A quota of the
+// ensureClaims creates the claims that an owner lacks, under names without a random part. A quota of the
 // namespace that has no room refuses them.
-func (w *world) wanted(owner claims.Owner) claims.OwnerChange {
+func (w *world) ensureClaims(owner claims.Owner) claims.OwnerChange {
 	facts := claims.Facts{Templates: map[claims.Source]claims.Template{}, Claims: w.snap.Objects.Claims}
 	for _, t := range w.snap.Objects.Templates {
 		if t.Namespace == owner.Namespace {

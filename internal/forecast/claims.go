@@ -206,12 +206,12 @@ func (s *simulation) release(claim *resource.ResourceClaim) {
 		Users: s.users(claim), Current: true, GroupsStay: !s.world.Features.On(features.WorkloadClaims),
 	}
 	if name, uid, ok := claims.OwnerPod(claim); ok {
-		s.know(&known, claim.Namespace, name, uid)
+		s.addKnown(&known, claim.Namespace, name, uid)
 	}
 	for _, ref := range claim.Status.ReservedFor {
 		switch {
 		case claims.IsPodConsumer(ref):
-			s.know(&known, claim.Namespace, ref.Name, ref.UID)
+			s.addKnown(&known, claim.Namespace, ref.Name, ref.UID)
 		case claims.IsGroupConsumer(ref):
 			group, ok := s.world.PodGroups.Get(claim.Namespace, ref.Name)
 			if ok {
@@ -230,8 +230,8 @@ func (s *simulation) release(claim *resource.ResourceClaim) {
 	s.setConsumers(claim, decision.Reserved, decision.Deallocate)
 }
 
-// know adds what is known of a pod.
-func (s *simulation) know(known *claims.Known, namespace, name string, uid types.UID) {
+// addKnown adds what is known of a pod.
+func (s *simulation) addKnown(known *claims.Known, namespace, name string, uid types.UID) {
 	pod, ok := s.world.Pods.Get(namespace, name)
 	if ok {
 		known.Pods[name] = pod

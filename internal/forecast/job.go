@@ -35,8 +35,8 @@ func (s *simulation) job(owner ownerKey, j *batch.Job) {
 	}
 	outcome := job.Outcome{}
 	for _, pod := range slices.Concat(plan.Stop, plan.Drop) {
-		s.finish(pod, Delete, owner.String()+" does not want it any more")
-		s.drop(pod)
+		s.recordEnd(pod, Delete, owner.String()+" does not want it any more")
+		s.removePod(pod)
 		outcome.Deleted = append(outcome.Deleted, pod)
 	}
 	for _, want := range plan.Create {
@@ -52,7 +52,7 @@ func (s *simulation) job(owner ownerKey, j *batch.Job) {
 	}
 	for _, pod := range plan.Release {
 		if pod.DeletionTimestamp != nil {
-			s.drop(pod)
+			s.removePod(pod)
 			continue
 		}
 		released := *pod

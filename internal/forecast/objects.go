@@ -214,8 +214,8 @@ func (s *simulation) addDaemonSets() {
 // remove removes an object and all that it owns.
 func (s *simulation) remove(object client.Object, reason string) {
 	if pod, ok := object.(*core.Pod); ok {
-		s.finish(pod, Delete, reason)
-		s.drop(pod)
+		s.recordEnd(pod, Delete, reason)
+		s.removePod(pod)
 		return
 	}
 	s.world.Remove(object)
@@ -262,9 +262,9 @@ func objects[T client.Object](list []T) []client.Object {
 // end has a pod terminate, which it has done when controllers and the scheduler have nothing else
 // to do.
 func (s *simulation) end(pod *core.Pod, action Action, reason string) {
-	s.finish(pod, action, reason)
+	s.recordEnd(pod, action, reason)
 	if pod.Spec.NodeName == "" || pod.Finished() {
-		s.drop(pod)
+		s.removePod(pod)
 		return
 	}
 	now, past := metav1.NewTime(s.now), metav1.NewTime(s.past)
@@ -297,21 +297,21 @@ func (s *simulation) terminate() bool {
 			s.put(failed)
 			s.releaseClaims(failed)
 		default:
-			s.drop(pod)
+			s.removePod(pod)
 		}
 	}
 	return len(ending) > 0
 }
 
-// finish records how a pod ended, once.
-func (s *simulation) finish(pod *core.Pod, action Action, reason string) {
+// recordEnd records how a pod ended, once.
+func (s *simulation) recordEnd(pod *core.Pod, action Action, reason string) {
 	if _, ended := s.ends[pod.UID]; !ended && !pod.Finished() {
 		s.ends[pod.UID] = end{pod: pod, action: action, reason: reason}
 	}
 }
 
-// drop removes a pod with the claims that were generated for it.
-func (s *simulation) drop(pod *core.Pod) {
+// removePod removes a pod with the claims that were generated for it.
+func (s *simulation) removePod(pod *core.Pod) {
 	s.world.Pods.Delete(model.KeyOf(pod))
 	s.credit(pod)
 	s.owners.addController(pod)

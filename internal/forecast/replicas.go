@@ -49,8 +49,8 @@ func (s *simulation) replicaSet(owner ownerKey, rs *apps.ReplicaSet) {
 	pods := replicaset.Sort(s.world.Pods.ByIndex(byOwner, string(rs.UID)))
 	plan := replicaset.Decide(rs, pods.Active, pods.Active, burst, s.now)
 	for _, pod := range plan.Delete {
-		s.finish(pod, Delete, owner.String()+" is scaled down")
-		s.drop(pod)
+		s.recordEnd(pod, Delete, owner.String()+" is scaled down")
+		s.removePod(pod)
 	}
 	for range plan.Create {
 		if !s.createFor(owner, replica.New(rs, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), &rs.Spec.Template)) {

@@ -32,8 +32,8 @@ func (s *simulation) statefulSet(owner ownerKey, set *apps.StatefulSet) {
 		s.createFor(owner, claim)
 	}
 	for _, pod := range plan.Delete {
-		s.finish(pod, Delete, owner.String()+" replaces it or is scaled down")
-		s.drop(pod)
+		s.recordEnd(pod, Delete, owner.String()+" replaces it or is scaled down")
+		s.removePod(pod)
 	}
 	for _, member := range plan.Create {
 		refused := false
@@ -81,8 +81,8 @@ func (s *simulation) daemonSet(owner ownerKey, set *apps.DaemonSet) {
 		Set: set, Nodes: s.world.Nodes.List(), Pods: pods, Hashes: append(hashes, hash), Now: s.now,
 	})
 	for _, pod := range plan.Delete {
-		s.finish(pod, Delete, owner.String()+" replaces it or does not want it on its node")
-		s.drop(pod)
+		s.recordEnd(pod, Delete, owner.String()+" replaces it or does not want it on its node")
+		s.removePod(pod)
 	}
 	for _, node := range plan.Create {
 		if !s.createFor(owner, daemonset.NewPod(set, node, hash)) {

@@ -40,7 +40,7 @@ func poolSlice(pool, node string, devices int, edit func(int, *resourcev1.Device
 	return model.SliceFrom(slice)
 }
 
-func plain(int, *resourcev1.Device) {}
+func noChange(int, *resourcev1.Device) {}
 
 func tainted(at int) func(int, *resourcev1.Device) {
 	return func(i int, device *resourcev1.Device) {
@@ -92,7 +92,7 @@ func TestStatesOfDevices(t *testing.T) {
 		}
 	}))
 	s.Devices.PutSlice(poolSlice("n1", "n1", 3, tainted(1)))
-	s.Devices.PutSlice(poolSlice("n2", "n2", 2, plain))
+	s.Devices.PutSlice(poolSlice("n2", "n2", 2, noChange))
 	for _, claim := range []*model.Claim{
 		claimOf("a", "rack", 0), claimOf("b", "rack", 1, 2), claimOf("c", "rack", 2), claimOf("d", "rack", 4),
 		claimOf("e", "n2", 1, 9),
@@ -128,7 +128,7 @@ func TestStatesOfDevices(t *testing.T) {
 func TestPoolsBeyondTheLimitAreSummedUp(t *testing.T) {
 	s := model.NewState()
 	for _, pool := range []string{"a", "b", "c", "d"} {
-		s.Devices.PutSlice(poolSlice(pool, "", 1, plain))
+		s.Devices.PutSlice(poolSlice(pool, "", 1, noChange))
 	}
 	i := inventory.New(s, classDevices())
 	for updates := 1; !i.Update(1); updates++ {
@@ -212,7 +212,7 @@ func BenchmarkUpdate(b *testing.B) {
 	s.Classes.Put(&model.Class{Name: "gpu", Selectors: []string{`device.driver == "gpu.example.com"`}})
 	for n := range 10_000 {
 		name := fmt.Sprint("n", n)
-		s.Devices.PutSlice(poolSlice(name, name, 8, plain))
+		s.Devices.PutSlice(poolSlice(name, name, 8, noChange))
 		if n%2 == 0 {
 			s.Claims.Put(claimOf(name, name, 0, 1))
 		}

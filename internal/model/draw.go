@@ -99,7 +99,7 @@ func (s *DeviceStore) Draw(claim string, a *Allocation, containers []string) (Dr
 			}
 			if r.Overhead != nil {
 				sum := overhead[name]
-				sum.Name, sum.PerPod, sum.PerContainer = name, added(sum.PerPod, r.Overhead.PerPod), added(
+				sum.Name, sum.PerPod, sum.PerContainer = name, sumOf(sum.PerPod, r.Overhead.PerPod), sumOf(
 					sum.PerContainer,
 					r.Overhead.PerContainer,
 				)
@@ -149,7 +149,7 @@ func mapped(
 	return consumed, true
 }
 
-func added(sum, more *resource.Quantity) *resource.Quantity {
+func sumOf(sum, more *resource.Quantity) *resource.Quantity {
 	switch {
 	case more == nil:
 		return sum
@@ -169,7 +169,7 @@ func (p *Pool) draws() bool {
 // takesLessThan reports whether the pod uses less of some resource than another version of it: it
 // was resized, or its draws were removed.
 func (p *Pod) takesLessThan(other *Pod) bool {
-	mine, others := p.takes(), other.takes()
+	mine, others := p.nodeUsage(), other.nodeUsage()
 	for name, amount := range others {
 		if mine[name] < amount {
 			return true
@@ -178,7 +178,7 @@ func (p *Pod) takesLessThan(other *Pod) bool {
 	return false
 }
 
-func (p *Pod) takes() Resources {
+func (p *Pod) nodeUsage() Resources {
 	if len(p.Draws) == 0 {
 		return p.Shape.Requests
 	}

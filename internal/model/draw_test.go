@@ -113,7 +113,7 @@ func TestDrawsAreCountedAsUpstream(t *testing.T) {
 		}
 		p := &Pod{Shape: shape, Draws: pod.Status.NodeAllocatableResourceClaimStatuses}
 		withDraws := podresources.PodResourcesOptions{UseDRANodeAllocatableResourceClaimStatus: true}
-		taken, want := p.takes(), ResourcesFrom(podresources.PodRequests(pod, withDraws))
+		taken, want := p.nodeUsage(), ResourcesFrom(podresources.PodRequests(pod, withDraws))
 		withDraws.SkipPodLevelResources = true
 		ofContainers := ResourcesFrom(podresources.AggregateContainerRequests(pod, withDraws))
 		for _, name := range names {

@@ -150,14 +150,14 @@ func devicesAfter(stay []ExtendedRequest, at int) int64 {
 	return sum
 }
 
-func (a *ExtendedRequest) requestName() string {
-	return fmt.Sprintf("container-%d-request-%d", a.ContainerIndex, a.ResourceIndex)
+func (r *ExtendedRequest) requestName() string {
+	return fmt.Sprintf("container-%d-request-%d", r.ContainerIndex, r.ResourceIndex)
 }
 
-func (a *ExtendedRequest) request(class string, count int64) Request {
-	return Request{Name: a.requestName(), Extended: a.Resource, Alternatives: []Alternative{{Class: class, Count: count}}}
+func (r *ExtendedRequest) request(class string, count int64) Request {
+	return Request{Name: r.requestName(), Extended: r.Resource, Alternatives: []Alternative{{Class: class, Count: count}}}
 }
 
-func (a *ExtendedRequest) mapping(request string) Mapping {
-	return Mapping{ContainerName: a.Container, ResourceName: string(a.Resource), RequestName: request}
+func (r *ExtendedRequest) mapping(request string) Mapping {
+	return Mapping{ContainerName: r.Container, ResourceName: string(r.Resource), RequestName: request}
 }

@@ -7,13 +7,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// shift subtracts less from the free amounts and adds more. Node and Pods must already be in the
+// adjustFree subtracts less from the free amounts and adds more. Node and Pods must already be in the
 // new state.
 //
 // Free is the exact difference, or the end of the range of int64. An end of the range cannot be
 // restored by the inverse operation, so if an amount is not small, the sum over all pods is
 // computed.
-func (n *NodeInfo) shift(less, more Resources) {
+func (n *NodeInfo) adjustFree(less, more Resources) {
 	for name, amount := range less {
 		plus := more[name]
 		if free := n.Free[name]; isSmall(free) && isSmall(amount) && isSmall(plus) {
@@ -39,7 +39,7 @@ func (n *NodeInfo) count(name corev1.ResourceName) int64 {
 	var high, low uint64 // the 128-bit sum; no pod uses a negative amount
 	for _, pod := range n.Pods {
 		var carry uint64
-		low, carry = bits.Add64(low, uint64(max(0, pod.takes()[name])), 0)
+		low, carry = bits.Add64(low, uint64(max(0, pod.nodeUsage()[name])), 0)
 		high += carry
 	}
 	has := n.Node.allocatable()[name]

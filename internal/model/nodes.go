@@ -116,7 +116,7 @@ func (s *NodeStore) set(name string, node *Node) {
 		s.state.Terms.removeNode(info)
 	}
 	info.Node = node
-	info.shift(old.allocatable(), node.allocatable())
+	info.adjustFree(old.allocatable(), node.allocatable())
 	if !sameImages(old, node) {
 		s.state.Images.remove(info, old)
 		s.state.Images.add(info, node)

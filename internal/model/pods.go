@@ -168,7 +168,7 @@ func (s *PodStore) relabels(old, now *Pod) bool {
 	}
 	namespace, changed := s.state.Namespaces.labels[now.Key.Namespace], false
 	for _, labels := range []map[string]string{old.Shape.Labels, now.Shape.Labels} {
-		s.state.Terms.counted.near(labels, func(count *termCount) {
+		s.state.Terms.counted.forEachCandidate(labels, func(count *termCount) {
 			changed = changed || count.term.Matches(old.Shape, namespace) != count.term.Matches(now.Shape, namespace)
 		})
 	}
@@ -252,7 +252,7 @@ func (s *PodStore) addToNode(pod *Pod) {
 		info.Pods = map[Key]*Pod{}
 	}
 	info.Pods[pod.Key] = pod
-	info.shift(pod.takes(), nil)
+	info.adjustFree(pod.nodeUsage(), nil)
 	s.state.Nodes.updateLoad(info)
 	for _, port := range pod.Shape.HostPorts {
 		if info.Ports == nil {
@@ -275,7 +275,7 @@ func (s *PodStore) removeFromNode(pod *Pod) {
 	s.state.Volumes.count(pod, -1)
 	s.state.Terms.removePod(info, pod)
 	delete(info.Pods, pod.Key)
-	info.shift(nil, pod.takes())
+	info.adjustFree(nil, pod.nodeUsage())
 	s.state.Nodes.updateLoad(info)
 	for _, port := range pod.Shape.HostPorts {
 		if info.Ports[port]--; info.Ports[port] == 0 {

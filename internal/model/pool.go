@@ -52,15 +52,15 @@ func (p *Pool) IsUsable() bool { return p.Problem == "" && p.Slices >= p.Want }
 
 // Index returns the index of the device with this name.
 func (p *Pool) Index(device string) (int, bool) {
-	at, ok := sort.Find(len(p.Devices), func(n int) int { return strings.Compare(device, p.named(n)) })
+	at, ok := sort.Find(len(p.Devices), func(n int) int { return strings.Compare(device, p.nameOf(n)) })
 	if ok && p.byName != nil {
 		at = int(p.byName[at])
 	}
 	return at, ok
 }
 
-// named returns the name of the n-th device in the order of names.
-func (p *Pool) named(n int) string {
+// nameOf returns the name of the n-th device in the order of names.
+func (p *Pool) nameOf(n int) string {
 	if p.byName != nil {
 		n = int(p.byName[n])
 	}
@@ -192,8 +192,8 @@ func (p *Pool) sort() {
 	}
 	slices.SortFunc(p.byName, func(a, b int32) int { return strings.Compare(p.Devices[a].Name, p.Devices[b].Name) })
 	for n := 1; n < len(p.byName) && p.Problem == ""; n++ {
-		if p.named(n) == p.named(n-1) {
-			p.Problem = fmt.Sprintf("device %s is published twice", p.named(n))
+		if p.nameOf(n) == p.nameOf(n-1) {
+			p.Problem = fmt.Sprintf("device %s is published twice", p.nameOf(n))
 		}
 	}
 }

@@ -97,10 +97,10 @@ func (t *RuleTaints) Each(device string, f func(*TaintRule) bool) {
 	}
 }
 
-// with returns the rules with rule added, or replaced if there is one of the same name; without
+// withRule returns the rules with rule added, or replaced if there is one of the same name; without
 // returns the rules without it.
-func (t *RuleTaints) with(rule *TaintRule) *RuleTaints {
-	more := t.without(rule.Name).clone()
+func (t *RuleTaints) withRule(rule *TaintRule) *RuleTaints {
+	more := t.withoutRule(rule.Name).clone()
 	list := more.all
 	if rule.Device != "" {
 		list = more.byDevice[rule.Device]
@@ -116,7 +116,7 @@ func (t *RuleTaints) with(rule *TaintRule) *RuleTaints {
 	return more
 }
 
-func (t *RuleTaints) without(name string) *RuleTaints {
+func (t *RuleTaints) withoutRule(name string) *RuleTaints {
 	if t == nil {
 		return nil
 	}

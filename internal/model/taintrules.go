@@ -53,7 +53,7 @@ func (s *TaintRuleStore) set(name string, rule *TaintRule) {
 	if old != nil {
 		delete(s.byName, name)
 		s.eachPoolOf(old, func(entry *poolEntry) {
-			entry.rules = entry.rules.without(name)
+			entry.rules = entry.rules.withoutRule(name)
 			s.state.Nodes.changes.renew(entry)
 			s.state.Nodes.changes.recordPool(entry)
 		})
@@ -61,7 +61,7 @@ func (s *TaintRuleStore) set(name string, rule *TaintRule) {
 	if rule != nil {
 		s.byName[name] = rule
 		s.eachPoolOf(rule, func(entry *poolEntry) {
-			entry.rules = entry.rules.with(rule)
+			entry.rules = entry.rules.withRule(rule)
 			s.state.Nodes.changes.renew(entry)
 			s.state.Nodes.changes.recordPool(entry)
 		})
@@ -99,7 +99,7 @@ func (s *TaintRuleStore) taintsOf(pool *Pool) *RuleTaints {
 			continue
 		}
 		if _, has := pool.Index(rule.Device); rule.Device == "" || has {
-			taints = taints.with(rule)
+			taints = taints.withRule(rule)
 		}
 	}
 	return taints

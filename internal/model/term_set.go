@@ -33,8 +33,8 @@ func (c *termCount) change(info *NodeInfo, by int) {
 	}
 }
 
-// picks reports whether the term counts a bound pod.
-func (c *termCount) picks(s *State, pod *Pod) bool {
+// counts reports whether the term counts a bound pod.
+func (c *termCount) counts(s *State, pod *Pod) bool {
 	return !(c.term.spread && pod.Deleting) && c.term.Matches(pod.Shape, s.Namespaces.labels[pod.Key.Namespace])
 }
 
@@ -73,8 +73,8 @@ func (t *termSet) remove(id string) {
 	}
 }
 
-// near calls each with the terms that may match pods with these labels.
-func (t *termSet) near(labels map[string]string, each func(*termCount)) {
+// forEachCandidate calls each with the terms that may match pods with these labels.
+func (t *termSet) forEachCandidate(labels map[string]string, each func(*termCount)) {
 	for _, count := range t.wide {
 		each(count)
 	}

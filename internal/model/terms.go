@@ -75,7 +75,7 @@ func (p *Pull) At(info *NodeInfo) int {
 // Pulls returns the effects of bound pods on a pod of this shape. For most pods there are none.
 func (s *TermStore) Pulls(shape *Shape) []Pull {
 	var pulls []Pull
-	s.bearer.near(shape.Labels, func(count *termCount) {
+	s.bearer.forEachCandidate(shape.Labels, func(count *termCount) {
 		if count.term.Matches(shape, s.state.Namespaces.labels[shape.Namespace]) {
 			pulls = append(pulls, Pull{count})
 		}
@@ -112,7 +112,7 @@ func (s *TermStore) unregister(pod *Pod) {
 func (c *termCount) countPicked(s *State) {
 	for _, info := range s.Nodes.byName {
 		for _, pod := range info.Pods {
-			if c.picks(s, pod) {
+			if c.counts(s, pod) {
 				c.change(info, 1)
 			}
 		}
@@ -179,8 +179,8 @@ func (s *TermStore) count(info *NodeInfo, pod *Pod, by int) {
 	if len(s.counted.byID) == 0 {
 		return
 	}
-	s.counted.near(pod.Shape.Labels, func(count *termCount) {
-		if count.picks(s.state, pod) {
+	s.counted.forEachCandidate(pod.Shape.Labels, func(count *termCount) {
+		if count.counts(s.state, pod) {
 			count.change(info, by)
 		}
 	})

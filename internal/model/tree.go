@@ -219,7 +219,7 @@ func (s *State) Above(group Key) []Key {
 	if !ok {
 		return nil
 	}
-	return s.above(Key{Namespace: group.Namespace, Name: g.Parent})
+	return s.ancestors(Key{Namespace: group.Namespace, Name: g.Parent})
 }
 
 // TreesAbove returns the CompositePodGroups above a unit.
@@ -228,7 +228,7 @@ func (s *State) TreesAbove(unit UnitKey) []Key {
 	case unit.Group:
 		return s.Above(unit.Key)
 	case unit.Tree:
-		return s.above(unit.Key)[1:]
+		return s.ancestors(unit.Key)[1:]
 	}
 	return nil
 }
@@ -297,8 +297,8 @@ func (s *State) RootOf(unit UnitKey) (root Key, ok bool) {
 	return Key{}, false
 }
 
-// above returns a CompositePodGroup and those above it.
-func (s *State) above(key Key) []Key {
+// ancestors returns a CompositePodGroup and those above it.
+func (s *State) ancestors(key Key) []Key {
 	var list []Key
 	for key.Name != "" && len(list) < MaxTreeDepth {
 		list = append(list, key)

@@ -17,8 +17,8 @@ var newerName = map[string]string{
 	corev1.LabelFailureDomainBetaRegion: corev1.LabelTopologyRegion,
 }
 
-// reaches implements the rule label by label.
-func reaches(volume, node map[string]string) bool {
+// isReachable implements the rule label by label.
+func isReachable(volume, node map[string]string) bool {
 	somewhere := false
 	for key := range newerName {
 		_, has := node[key]
@@ -64,7 +64,7 @@ func TestZonesOfAgainstReference(t *testing.T) {
 			}
 			matches = matches && ok
 		}
-		if want := reaches(of, labels); matches != want {
+		if want := isReachable(of, labels); matches != want {
 			t.Fatalf("a volume of %v can be used from a node of %v: %v", of, labels, matches)
 		}
 	})

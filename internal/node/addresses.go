@@ -25,16 +25,16 @@ func nodeAddress(i int) string {
 	return fmt.Sprintf("172.%d.%d.%d", 16+n>>16, n>>8&255, n&255)
 }
 
-// keep records the address that a pod already has.
-func (a *addresses) keep(pod types.UID, ip string) {
+// record records the address that a pod already has.
+func (a *addresses) record(pod types.UID, ip string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.used[ip], a.byPod[pod] = pod, ip
 }
 
-// give returns the address of a pod, assigning one if necessary. It is empty if the range of the
+// assign returns the address of a pod, assigning one if necessary. It is empty if the range of the
 // node is exhausted.
-func (a *addresses) give(pod types.UID, node int) string {
+func (a *addresses) assign(pod types.UID, node int) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if ip, ok := a.byPod[pod]; ok {

@@ -109,13 +109,13 @@ func New(set *client.Set, inf *client.Informers, f fleet.Fleet, opts Options) (*
 	echoes := newOwnWrites(opts.Clock)
 	a.nodes = &nodes{
 		cache: inf.Nodes(), write: a.api, clock: opts.Clock, machines: machinesOf(f), echoes: echoes, seen: newNames(),
-		registered: func(name string) { a.done("node/" + name) },
+		registered: func(name string) { a.markDone("node/" + name) },
 	}
 	wanted, ofNode := poolsOf(f)
 	a.pools = &pools{
 		cache: inf.ResourceSlices(), nodes: inf.Nodes(), write: a.api, desired: wanted, ofNode: ofNode, echoes: echoes,
 		fleet:    f.Name,
-		external: map[poolKey]bool{}, published: func(key poolKey) { a.done("pool/" + key.String()) },
+		external: map[poolKey]bool{}, published: func(key poolKey) { a.markDone("pool/" + key.String()) },
 	}
 	a.pods = &pods{
 		cache: inf.Pods(), claims: inf.ResourceClaims(), live: a.api, write: a.api, holdings: newHoldings(opts.Devices),
@@ -209,7 +209,7 @@ func (a *Agent) takeUp(pods []*core.Pod) {
 			continue
 		}
 		if pod.Status.PodIP != "" && !pod.Spec.HostNetwork {
-			a.pods.addresses.keep(pod.UID, pod.Status.PodIP)
+			a.pods.addresses.record(pod.UID, pod.Status.PodIP)
 		}
 		if pod.Status.Phase == corev1.PodRunning {
 			a.pods.adopt(pod)
@@ -224,7 +224,7 @@ func (a *Agent) removeStrangers(ctx context.Context) error {
 			failed = append(failed, client.IgnoreNotFound(a.api.DeleteNode(ctx, node)))
 		}
 	}
-	for _, slice := range strangers(a.inf.ResourceSlices().List(), a.fleet.Name, a.pools.desired) {
+	for _, slice := range obsoleteSlices(a.inf.ResourceSlices().List(), a.fleet.Name, a.pools.desired) {
 		failed = append(failed, client.IgnoreNotFound(a.api.DeleteSlice(ctx, slice)))
 	}
 	return errors.Join(failed...)
@@ -245,7 +245,7 @@ func (a *Agent) expectAll() {
 	}
 }
 
-func (a *Agent) done(what string) {
+func (a *Agent) markDone(what string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.missing[what] {

@@ -139,10 +139,10 @@ func (h *holdings) prepare(ctx context.Context, pod *core.Pod, claims []*resourc
 	return nil
 }
 
-// give releases all claims of the pod. Claims without other pods on the node are unprepared first,
+// release releases all claims of the pod. Claims without other pods on the node are unprepared first,
 // and stay held if that fails.
-func (h *holdings) give(ctx context.Context, pod *core.Pod) (freed bool, err error) {
-	last := h.leave(pod)
+func (h *holdings) release(ctx context.Context, pod *core.Pod) (freed bool, err error) {
+	last := h.removeFromShared(pod)
 	if err := h.devices.Unprepare(ctx, pod, h.claims(last)); err != nil {
 		return false, fmt.Errorf("unprepare dynamic resources: %w", err)
 	}
@@ -152,8 +152,8 @@ func (h *holdings) give(ctx context.Context, pod *core.Pod) (freed bool, err err
 	return len(last) > 0, nil
 }
 
-// leave removes the pod from claims with other pods, and returns the claims to unprepare.
-func (h *holdings) leave(pod *core.Pod) []place {
+// removeFromShared removes the pod from claims with other pods, and returns the claims to unprepare.
+func (h *holdings) removeFromShared(pod *core.Pod) []place {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var last []place

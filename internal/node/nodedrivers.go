@@ -74,7 +74,7 @@ func (d *nodeDrivers) begin(ctx context.Context) error {
 	}
 	for name := range d.agent.nodes.machines {
 		if len(d.agent.slicesOfDrivers(name, "")) > 0 {
-			d.running.Go(func() { d.wipe(name, "") })
+			d.running.Go(func() { d.deleteSlices(name, "") })
 		}
 	}
 	return nil
@@ -103,10 +103,12 @@ func (d *nodeDrivers) changed(node string) {
 }
 
 // unavailable deletes the slices of a driver that has not been connected for long.
-func (d *nodeDrivers) unavailable(node, driver string) { d.running.Go(func() { d.wipe(node, driver) }) }
+func (d *nodeDrivers) unavailable(node, driver string) {
+	d.running.Go(func() { d.deleteSlices(node, driver) })
+}
 
-// wipe deletes the slices that drivers, or one of them, have published for the node.
-func (d *nodeDrivers) wipe(node, driver string) {
+// deleteSlices deletes the slices that drivers, or one of them, have published for the node.
+func (d *nodeDrivers) deleteSlices(node, driver string) {
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Cap: 5 * time.Minute, Steps: 100}
 	_ = wait.ExponentialBackoffWithContext(d.ctx, backoff, func(ctx context.Context) (done bool, err error) {
 		var failed []error

@@ -205,7 +205,7 @@ func (p *pods) report(ctx context.Context, key types.NamespacedName, index int, 
 func (p *pods) writeStatus(
 	ctx context.Context, key types.NamespacedName, t *track, status corev1.PodStatus, devices string,
 ) error {
-	if holds(t.pod, status) && (devices == "" || t.pod.Annotations[AnnotationDevices] == devices) {
+	if hasStatus(t.pod, status) && (devices == "" || t.pod.Annotations[AnnotationDevices] == devices) {
 		return nil
 	}
 	after, err := p.write.UpdatePodStatus(ctx, withStatus(t.pod, status, devices))
@@ -254,7 +254,7 @@ func (p *pods) addressOf(pod *core.Pod, index int) address {
 	case pod.Status.PodIP != "":
 		return address{host: host, pod: pod.Status.PodIP}
 	}
-	return address{host: host, pod: p.addresses.give(pod.UID, index)}
+	return address{host: host, pod: p.addresses.assign(pod.UID, index)}
 }
 
 // track returns the state of a pod, creating it if necessary. A new pod with the name of an earlier
@@ -273,7 +273,7 @@ func (p *pods) track(key types.NamespacedName, pod *core.Pod) *track {
 	}
 	t = &track{pod: pod}
 	if pod.Status.PodIP != "" && !pod.Spec.HostNetwork {
-		p.addresses.keep(pod.UID, pod.Status.PodIP)
+		p.addresses.record(pod.UID, pod.Status.PodIP)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

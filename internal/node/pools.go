@@ -153,12 +153,12 @@ func (p *pools) reconcile(ctx context.Context, key poolKey) error {
 	if p.isTaken(key) {
 		return p.withdraw(ctx, key)
 	}
-	want, ready := p.want(key)
+	want, ready := p.desiredSlices(key)
 	if !ready {
 		return nil // the node's registration brings the key back
 	}
 	have := p.cache.ByIndex(slicesByPool, key.String())
-	if p.behind(want, have) {
+	if p.isCacheBehind(want, have) {
 		p.queue.AddAfter(key, time.Second)
 		return nil
 	}
@@ -173,8 +173,8 @@ func (p *pools) reconcile(ctx context.Context, key poolKey) error {
 	return nil
 }
 
-// want returns the slices to publish. Slices of a node are owned by the Node, which must exist.
-func (p *pools) want(key poolKey) ([]*resourcev1.ResourceSlice, bool) {
+// desiredSlices returns the slices to publish. Slices of a node are owned by the Node, which must exist.
+func (p *pools) desiredSlices(key poolKey) ([]*resourcev1.ResourceSlice, bool) {
 	var out []*resourcev1.ResourceSlice
 	for i := range p.desired[key] {
 		slice := p.desired[key][i].DeepCopy()
@@ -194,8 +194,8 @@ func nodeOwner(node *corev1.Node) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID, Controller: new(true)}
 }
 
-// behind reports whether the cache does not show the agent's own write to the pool yet.
-func (p *pools) behind(want, have []*resourcev1.ResourceSlice) bool {
+// isCacheBehind reports whether the cache does not show the agent's own write to the pool yet.
+func (p *pools) isCacheBehind(want, have []*resourcev1.ResourceSlice) bool {
 	versions := map[string]string{}
 	for _, slice := range want {
 		versions[slice.Name] = ""
@@ -249,8 +249,8 @@ func (p *pools) onSlice(before, after *resourcev1.ResourceSlice) {
 	}
 }
 
-// strangers returns published slices of the fleet that belong to none of its pools.
-func strangers(
+// obsoleteSlices returns published slices of the fleet that belong to none of its pools.
+func obsoleteSlices(
 	all []*resourcev1.ResourceSlice, fleetName string, wanted map[poolKey][]resourcev1.ResourceSlice,
 ) []*resourcev1.ResourceSlice {
 	return slices.DeleteFunc(slices.Clone(all), func(slice *resourcev1.ResourceSlice) bool {

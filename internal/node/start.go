@@ -116,7 +116,7 @@ func (p *pods) adopt(pod *core.Pod) {
 // release releases the claims of a pod that has ended, and wakes pods that wait for devices. An
 // error of a driver is recorded each time: the pod does not end before.
 func (p *pods) release(ctx context.Context, pod *core.Pod) error {
-	freed, err := p.holdings.give(ctx, pod)
+	freed, err := p.holdings.release(ctx, pod)
 	if err != nil && !errors.Is(err, errPending) {
 		p.events.Eventf(pod, corev1.EventTypeWarning, "FailedUnprepareDynamicResources",
 			"Failed to unprepare dynamic resources: %v", err)

@@ -172,8 +172,8 @@ func seconds(s corev1.ContainerState) corev1.ContainerState {
 	return out
 }
 
-// holds reports whether the pod's status contains all of want.
-func holds(pod *core.Pod, want corev1.PodStatus) bool {
+// hasStatus reports whether the pod's status contains all of want.
+func hasStatus(pod *core.Pod, want corev1.PodStatus) bool {
 	have := pod.Status
 	for _, c := range want.Conditions {
 		old, ok := condition(pod, c.Type)

@@ -65,7 +65,9 @@ func (w *world) start(f fleet.Fleet, idle bool) {
 	echoes := newOwnWrites(w.clock)
 	a := &Agent{fleet: f, missing: map[string]bool{}, ready: make(chan struct{})}
 	a.nodes = &nodes{cache: cache[*corev1.Node]{get: w.getNode}, write: w, clock: w.clock, queue: w.nodeQueue,
-		machines: machinesOf(f), echoes: echoes, seen: newNames(), registered: func(name string) { a.done("node/" + name) }}
+		machines: machinesOf(f), echoes: echoes, seen: newNames(),
+		registered: func(name string) { a.markDone("node/" + name) },
+	}
 	wanted, ofNode := poolsOf(f)
 	a.pools = &pools{
 		cache:     w,
@@ -77,7 +79,7 @@ func (w *world) start(f fleet.Fleet, idle bool) {
 		echoes:    echoes,
 		fleet:     f.Name,
 		external:  map[poolKey]bool{},
-		published: func(key poolKey) { a.done("pool/" + key.String()) },
+		published: func(key poolKey) { a.markDone("pool/" + key.String()) },
 	}
 	a.pods = &pods{
 		cache:     cache[*core.Pod]{get: w.getPod},

@@ -110,7 +110,7 @@ func (c *canvas) paintPool(view *model.PoolView) {
 	usable, problem := view.Usable()
 	for i := range view.Devices {
 		d := Device{Name: view.Devices[i].Name, Kind: kinds(i)}
-		d.State, d.Why = c.use(view, i, &d.Claims)
+		d.State, d.Why = c.deviceState(view, i, &d.Claims)
 		switch {
 		case d.State != DeviceFree:
 		case !usable:
@@ -124,8 +124,8 @@ func (c *canvas) paintPool(view *model.PoolView) {
 	}
 }
 
-// use returns the state of a device from its taints and holders, and adds the claims that hold it.
-func (c *canvas) use(view *model.PoolView, i int, claims *[]string) (state DeviceState, why string) {
+// deviceState returns the state of a device from its taints and holders, and adds the claims that hold it.
+func (c *canvas) deviceState(view *model.PoolView, i int, claims *[]string) (state DeviceState, why string) {
 	state = DeviceFree
 	for n, holder := range view.Holders(i) {
 		if holder.Kind != model.ByClaim || n > 0 && holder == view.Holders(i)[n-1] {

@@ -96,7 +96,7 @@ func unitOfGroup(group *scheduling.PodGroup) *Unit {
 	u.Since = &group.CreationTimestamp
 	for i := range group.Status.Conditions {
 		if c := &group.Status.Conditions[i]; c.Type == scheduling.PodGroupScheduled && c.Status == metav1.ConditionFalse {
-			u.Reason, u.Since = short(c.Message), &c.LastTransitionTime
+			u.Reason, u.Since = shortMessage(c.Message), &c.LastTransitionTime
 		}
 	}
 	return u
@@ -108,7 +108,7 @@ func unitOfPod(pod *core.Pod) *Unit {
 	u.Since = &pod.CreationTimestamp
 	for i := range pod.Status.Conditions {
 		if c := &pod.Status.Conditions[i]; c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			u.Reason, u.Since = short(c.Message), &c.LastTransitionTime
+			u.Reason, u.Since = shortMessage(c.Message), &c.LastTransitionTime
 		}
 	}
 	u.add(pod)
@@ -145,8 +145,8 @@ func (u *Unit) conclude(deleting bool) {
 	}
 }
 
-// short returns a message in one line, cut to maxReason bytes.
-func short(message string) string {
+// shortMessage returns a message in one line, cut to maxReason bytes.
+func shortMessage(message string) string {
 	text := strings.Join(strings.Fields(message), " ")
 	if len(text) <= maxReason {
 		return text

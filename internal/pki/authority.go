@@ -65,7 +65,7 @@ func (a *Authority) locked(f func() error) error {
 func (a *Authority) load() error {
 	pair, cert, key, err := readPair(a.dir, "ca")
 	switch {
-	case err == nil && cert.IsCA && a.fresh(cert):
+	case err == nil && cert.IsCA && a.isFresh(cert):
 		a.pair, a.cert, a.key = pair, cert, key
 		return nil
 	case err == nil && cert.IsCA:
@@ -125,10 +125,10 @@ func (a *Authority) sign(name string, template *x509.Certificate) (Pair, error) 
 
 // usable reports whether a stored certificate can still be used.
 func (a *Authority) usable(cert *x509.Certificate) bool {
-	return a.fresh(cert) && cert.CheckSignatureFrom(a.cert) == nil
+	return a.isFresh(cert) && cert.CheckSignatureFrom(a.cert) == nil
 }
 
-func (a *Authority) fresh(cert *x509.Certificate) bool {
+func (a *Authority) isFresh(cert *x509.Certificate) bool {
 	now := a.now()
 	rest := cert.NotAfter.Sub(cert.NotBefore) / renewAtRest
 	return !now.Before(cert.NotBefore) && now.Add(rest).Before(cert.NotAfter)

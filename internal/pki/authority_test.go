@@ -176,7 +176,7 @@ func TestServes(t *testing.T) {
 }
 
 // A key is kept when its certificates are renewed, also those of the authority.
-func TestAKeyStays(t *testing.T) {
+func TestKeyIsReused(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	var first []byte
 	for _, later := range []time.Duration{0, holderLife - time.Hour, holderLife + time.Hour, authorityLife + time.Hour} {

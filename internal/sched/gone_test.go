@@ -13,7 +13,7 @@ import (
 // A claim that a victim uses can be freed although it is also reserved for a pod that was deleted
 // or has finished, because the claim controller removes that consumer. If another consumer still
 // exists, it keeps the claim, and no pod is evicted for the claim.
-func TestPreemptionPassesOverConsumersThatAreGone(t *testing.T) {
+func TestPreemptionIgnoresDeletedConsumers(t *testing.T) {
 	finished, running := bigPod(t, "finished", ""), bigPod(t, "running", "")
 	finished.Finished, running.Node, running.Priority = true, "node-0000", 2000
 	group := gang("group", 2)

@@ -67,8 +67,8 @@ func (w *keepWorld) putService(t *rapid.T) {
 	w.state.Services.Put(&model.Service{Key: unitKey(false, "service").Key, Selector: map[string]string{"app": serves}})
 }
 
-// again tries a unit that may still be waiting.
-func (w *keepWorld) again(t *rapid.T) {
+// retry tries a unit that may still be waiting.
+func (w *keepWorld) retry(t *rapid.T) {
 	if len(w.units) > 0 {
 		w.try(t, rapid.SampledFrom(w.units).Draw(t, "again"))
 	}
@@ -137,7 +137,7 @@ func (w *keepWorld) putPod(t *rapid.T, name, group string) {
 	claim := w.claims
 	if !w.alike {
 		claim = rapid.Bool().Draw(t, "claim")
-		differ(t, pod)
+		makeDifferent(t, pod)
 	}
 	var uses []model.PodClaim
 	if claim {
@@ -157,8 +157,8 @@ func (w *keepWorld) putPod(t *rapid.T, name, group string) {
 	w.state.Pods.Put(converted)
 }
 
-// differ makes a pod different from most others.
-func differ(t *rapid.T, pod *core.Pod) {
+// makeDifferent makes a pod different from most others.
+func makeDifferent(t *rapid.T, pod *core.Pod) {
 	container := &pod.Spec.Containers[0]
 	if rapid.IntRange(0, 3).Draw(t, "larger") == 0 {
 		container.Resources.Requests[corev1.ResourceCPU] = quantity.MustParse("2")
@@ -266,8 +266,8 @@ func (w *keepWorld) forget(t *rapid.T) {
 	}
 }
 
-// pull makes a node report other images, and nothing else.
-func (w *keepWorld) pull(t *rapid.T) {
+// changeImages makes a node report other images, and nothing else.
+func (w *keepWorld) changeImages(t *rapid.T) {
 	nodes := w.state.Nodes.List()
 	if len(nodes) == 0 {
 		return
@@ -293,7 +293,7 @@ func (w *keepWorld) hold(t *rapid.T) {
 }
 
 // Decisions do not depend on the caches of a Placer.
-func TestRemembersNothingElse(t *testing.T) {
+func TestDecisionsDoNotDependOnCaches(t *testing.T) {
 	placed := 0
 	rapid.Check(t, func(t *rapid.T) {
 		draw := rapid.Bool()
@@ -309,12 +309,12 @@ func TestRemembersNothingElse(t *testing.T) {
 			w.putNode(t)
 			w.putSlice(t)
 		}
-		steps := []func(*rapid.T){w.putNode, w.deleteNode, w.pull, w.hold, w.putSlice, w.putRule, w.putService}
+		steps := []func(*rapid.T){w.putNode, w.deleteNode, w.changeImages, w.hold, w.putSlice, w.putRule, w.putService}
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			switch step := rapid.IntRange(0, len(steps)+15).Draw(t, "step"); {
 			case step < len(steps):
 				steps[step](t)
-				w.again(t)
+				w.retry(t)
 			case step < len(steps)+5:
 				w.forget(t)
 			default:

@@ -21,7 +21,7 @@ func (p *Placer) Elsewhere(
 	tx := p.state.Begin()
 	defer tx.Undo()
 	for _, pod := range survivors {
-		claims = append(claims, p.replace(pod)...)
+		claims = append(claims, p.replaceByWaiting(pod)...)
 	}
 	if len(survivors) > 0 {
 		// Without the survivors, it may be the unit's tree that is not placed.
@@ -34,9 +34,9 @@ func (p *Placer) Elsewhere(
 	return made != nil, elsewhere
 }
 
-// replace replaces a pod in the trial by one that waits, and returns the claims that no other pod
+// replaceByWaiting replaces a pod in the trial by one that waits, and returns the claims that no other pod
 // needs then.
-func (p *Placer) replace(pod *model.Pod) []model.Key {
+func (p *Placer) replaceByWaiting(pod *model.Pod) []model.Key {
 	again := *pod
 	again.Node, again.Draws, again.Extended, again.Mapped = "", nil, "", false
 	p.state.Pods.Delete(pod.Key)

@@ -209,9 +209,9 @@ func (w *orderWorld) isSpread(pod *orderPod, node *orderNode, there []orderPlace
 	return here-fewest <= 1
 }
 
-// most returns the maximum number of members that can be placed, in any order; if on is not nil, it
+// maxPlaced returns the maximum number of members that can be placed, in any order; if on is not nil, it
 // limits the nodes of each.
-func (w *orderWorld) most(there []orderPlace, on map[string]string, seen map[string]bool) int {
+func (w *orderWorld) maxPlaced(there []orderPlace, on map[string]string, seen map[string]bool) int {
 	best := len(there) - len(w.bound)
 	names := make([]string, len(there))
 	for i, p := range there {
@@ -229,7 +229,7 @@ func (w *orderWorld) most(there []orderPlace, on map[string]string, seen map[str
 		}
 		for _, n := range w.nodes {
 			if (on == nil || on[m.name] == n.name) && w.fits(m, n, there) {
-				best = max(best, w.most(append(slices.Clip(there), orderPlace{m, n}), on, seen))
+				best = max(best, w.maxPlaced(append(slices.Clip(there), orderPlace{m, n}), on, seen))
 			}
 		}
 	}
@@ -241,7 +241,7 @@ func (w *orderWorld) most(there []orderPlace, on map[string]string, seen map[str
 func TestMixedGangsAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawOrder(t)
-		most := w.most(w.bound, nil, map[string]bool{})
+		most := w.maxPlaced(w.bound, nil, map[string]bool{})
 		state := w.state(t)
 		before := state.Dump()
 		plan, reasons := sched.NewPlacer(state, 1_000_000).Try(unitKey(true, "pg"))
@@ -261,7 +261,7 @@ func TestMixedGangsAgainstReference(t *testing.T) {
 		for _, p := range plan.Pods {
 			on[p.Pod.Name] = p.Node
 		}
-		if reached := w.most(w.bound, on, map[string]bool{}); reached != len(plan.Pods) {
+		if reached := w.maxPlaced(w.bound, on, map[string]bool{}); reached != len(plan.Pods) {
 			t.Fatalf("no order leads to %v, %d at most", on, reached)
 		}
 	})

@@ -11,7 +11,7 @@ import (
 // A thousand groups that cannot be placed are tried again only for a reason (F66). The end of a pod
 // on a node on which none of their pods would fit is not a reason; a large node is a reason for
 // all.
-func TestF66ParkedGroupsCostNothing(t *testing.T) {
+func TestF66ParkedGroupsAreNotTried(t *testing.T) {
 	state := bigState(3, 0)
 	placer, q := sched.NewPlacer(state, sched.DefaultSteps), queue.New()
 	parkGangs(t, state, placer, q, 1000)

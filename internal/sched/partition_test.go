@@ -269,8 +269,8 @@ type bruteForce struct {
 	left         map[string]int64 // by node, GPU and counter
 }
 
-// can reports whether count of the members from this one on can be placed.
-func (b *bruteForce) can(at, wanted int) bool {
+// canPlace reports whether count of the members from this one on can be placed.
+func (b *bruteForce) canPlace(at, wanted int) bool {
 	if wanted == 0 {
 		return true
 	}
@@ -282,13 +282,13 @@ func (b *bruteForce) can(at, wanted int) bool {
 			continue
 		}
 		b.room[n.name]--
-		found := b.allocate(n, b.claims[at], 0, 0, nil, func() bool { return b.can(at+1, wanted-1) })
+		found := b.allocate(n, b.claims[at], 0, 0, nil, func() bool { return b.canPlace(at+1, wanted-1) })
 		b.room[n.name]++
 		if found {
 			return true
 		}
 	}
-	return len(b.claims)-at > wanted && b.can(at+1, wanted)
+	return len(b.claims)-at > wanted && b.canPlace(at+1, wanted)
 }
 
 func (b *bruteForce) allocate(n *gpuNode, claim *model.Claim, request, had int, on []string, next func() bool) bool {
@@ -303,7 +303,7 @@ func (b *bruteForce) allocate(n *gpuNode, claim *model.Claim, request, had int, 
 		id := n.name + d.name
 		selectors := claim.Requests[request].Alternatives[0].Selectors
 		if b.taken[id] || len(selectors) > 0 && !strings.Contains(selectors[0], fmt.Sprintf("== %q", d.profile)) ||
-			!b.pays(n, d, 0) ||
+			!b.consume(n, d, 0) ||
 			len(claim.Constraints) > 0 && len(on) > 0 && on[0] != d.gpu {
 			continue
 		}
@@ -311,9 +311,9 @@ func (b *bruteForce) allocate(n *gpuNode, claim *model.Claim, request, had int, 
 			return true // it reaches its limit
 		}
 		b.taken[id] = true
-		b.pays(n, d, 1)
+		b.consume(n, d, 1)
 		found := b.allocate(n, claim, request, had+1, append(slices.Clip(on), d.gpu), next)
-		b.pays(n, d, -1)
+		b.consume(n, d, -1)
 		if b.taken[id] = false; found {
 			return true
 		}
@@ -321,9 +321,9 @@ func (b *bruteForce) allocate(n *gpuNode, claim *model.Claim, request, had int, 
 	return false
 }
 
-// pays takes the device's consumption times count from the counters, and reports whether they have
+// consume takes the device's consumption times count from the counters, and reports whether they have
 // enough for one.
-func (b *bruteForce) pays(n *gpuNode, d *splitDevice, times int64) bool {
+func (b *bruteForce) consume(n *gpuNode, d *splitDevice, times int64) bool {
 	enough := true
 	for counter, value := range d.takes {
 		id := n.name + d.gpu + counter
@@ -405,12 +405,12 @@ func checkGPUGang(t testing.TB, r fataler, g *gpuGang) {
 			}
 		}
 	}
-	can := b.can(0, g.group.MinCount)
+	can := b.canPlace(0, g.group.MinCount)
 	steps := budget
 	if b.steps > b.limit {
 		steps, b.limit = 100_000, 1_000_000
 		b.steps = 0
-		if can = b.can(0, g.group.MinCount); b.steps > b.limit {
+		if can = b.canPlace(0, g.group.MinCount); b.steps > b.limit {
 			return
 		}
 	}

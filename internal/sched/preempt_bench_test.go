@@ -12,8 +12,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched/preempt"
 )
 
-// crowded returns 2,500 nodes that are full with 10,000 pods of low priority.
-func crowded(b *testing.B) *model.State {
+// fullState returns 2,500 nodes that are full with 10,000 pods of low priority.
+func fullState(b *testing.B) *model.State {
 	state := bigState(2500, 0)
 	for i, info := range state.Nodes.List() {
 		for n := range 4 {
@@ -38,7 +38,7 @@ func plainPod(b *testing.B, name, group string, priority int32) *model.Pod {
 func BenchmarkPreemption(b *testing.B) {
 	for _, members := range []int{1, 500} {
 		b.Run(fmt.Sprint(members), func(b *testing.B) {
-			state := crowded(b)
+			state := fullState(b)
 			state.Groups.Put(gang("high", int32(members)))
 			for i := range members {
 				state.Pods.Put(plainPod(b, fmt.Sprint("high-", i), "high", 1000))

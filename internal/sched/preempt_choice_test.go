@@ -19,10 +19,10 @@ import (
 	"github.com/allot-dev/allot/internal/sched/preempt"
 )
 
-// hall is a cluster with more nodes than preemption compares. Each is full of pods, some of which
+// preemptionCluster is a cluster with more nodes than preemption compares. Each is full of pods, some of which
 // have a device, or a disruption budget that is used up; and one pod waits for cpu and maybe for a
 // device.
-type hall struct {
+type preemptionCluster struct {
 	nodes   []*model.Node
 	on      map[string][]*model.Pod
 	claims  map[string][]*model.Claim // of pods on the node
@@ -31,8 +31,10 @@ type hall struct {
 	wanted  *model.Claim // nil: no device
 }
 
-func drawHall(t *rapid.T) *hall {
-	h := &hall{on: map[string][]*model.Pod{}, claims: map[string][]*model.Claim{}, slices: map[string]*model.Slice{}}
+func drawHall(t *rapid.T) *preemptionCluster {
+	h := &preemptionCluster{
+		on: map[string][]*model.Pod{}, claims: map[string][]*model.Claim{}, slices: map[string]*model.Slice{},
+	}
 	devices := rapid.IntRange(0, 2).Draw(t, "devices of a node")
 	lowest := rapid.Int32Range(0, 3).Draw(t, "lowest") // so that few pods have the lowest priority
 	guard := rapid.IntRange(0, 10).Draw(t, "tenths under the budget")
@@ -53,34 +55,34 @@ func drawHall(t *rapid.T) *hall {
 	return h
 }
 
-func (h *hall) fill(t *rapid.T, node string, devices int, lowest int32, guard int) {
+func (c *preemptionCluster) fill(t *rapid.T, node string, devices int, lowest int32, guard int) {
 	for free := int64(4); free > 0; {
-		name := fmt.Sprintf("%s-%d", node, len(h.on[node]))
+		name := fmt.Sprintf("%s-%d", node, len(c.on[node]))
 		cpus := min(free, rapid.Int64Range(1, 4).Draw(t, "cpus"))
 		priority := max(lowest, rapid.Int32Range(0, 4).Draw(t, "priority"))
 		if rapid.IntRange(0, 20).Draw(t, "matters little") == 0 {
 			priority = 0
 		}
-		pod := h.pod(name, priority, cpus, rapid.IntRange(1, 10).Draw(t, "guarded") <= guard)
+		pod := c.pod(name, priority, cpus, rapid.IntRange(1, 10).Draw(t, "guarded") <= guard)
 		pod.Node, pod.Started = node, time.Unix(rapid.Int64Range(0, 3).Draw(t, "started"), 0)
-		h.on[node] = append(h.on[node], pod)
-		if free -= cpus; len(h.claims[node]) == devices || rapid.Bool().Draw(t, "no device") {
+		c.on[node] = append(c.on[node], pod)
+		if free -= cpus; len(c.claims[node]) == devices || rapid.Bool().Draw(t, "no device") {
 			continue
 		}
 		claim := bigClaim(name)
 		claim.Allocation = &model.Allocation{
 			NodeSelector: nodeSelector(node),
 			Devices: []resourcev1.DeviceRequestAllocationResult{
-				{Request: "g", Driver: "gpu.example.com", Pool: node, Device: fmt.Sprint("gpu-", len(h.claims[node]))},
+				{Request: "g", Driver: "gpu.example.com", Pool: node, Device: fmt.Sprint("gpu-", len(c.claims[node]))},
 			},
 		}
 		claim.Consumers = []model.Consumer{model.PodConsumer(name, pod.UID)}
 		pod.Claims = []model.PodClaim{{Entry: "c", Claim: name}}
-		h.claims[node] = append(h.claims[node], claim)
+		c.claims[node] = append(c.claims[node], claim)
 	}
 }
 
-func (h *hall) pod(name string, priority int32, cpus int64, guarded bool) *model.Pod {
+func (c *preemptionCluster) pod(name string, priority int32, cpus int64, guarded bool) *model.Pod {
 	shape := &model.Shape{
 		ID:        fmt.Sprint(cpus),
 		Namespace: "default",
@@ -93,7 +95,7 @@ func (h *hall) pod(name string, priority int32, cpus int64, guarded bool) *model
 }
 
 // preempt searches for victims on some of the nodes only.
-func (h *hall) preempt(t *rapid.T, nodes []*model.Node) *preempt.Result {
+func (c *preemptionCluster) preempt(t *rapid.T, nodes []*model.Node) *preempt.Result {
 	s := model.NewState()
 	s.Classes.Put(&model.Class{Name: "gpu"})
 	s.Budgets.Put(
@@ -101,20 +103,20 @@ func (h *hall) preempt(t *rapid.T, nodes []*model.Node) *preempt.Result {
 	)
 	for _, node := range nodes {
 		s.Nodes.Put(node)
-		if devices := h.slices[node.Name]; devices != nil {
+		if devices := c.slices[node.Name]; devices != nil {
 			s.Devices.PutSlice(devices)
 		}
-		for _, claim := range h.claims[node.Name] {
+		for _, claim := range c.claims[node.Name] {
 			s.Claims.Put(claim)
 		}
-		for _, pod := range h.on[node.Name] {
+		for _, pod := range c.on[node.Name] {
 			s.Pods.Put(pod)
 		}
 	}
-	if h.wanted != nil {
-		s.Claims.Put(h.wanted)
+	if c.wanted != nil {
+		s.Claims.Put(c.wanted)
 	}
-	s.Pods.Put(h.waiting)
+	s.Pods.Put(c.waiting)
 	unit, _ := s.Unit(unitKey(false, "w"))
 	placer := sched.NewPlacer(s, 1_000_000)
 	plan, reasons := placer.Place(unit)
@@ -124,10 +126,10 @@ func (h *hall) preempt(t *rapid.T, nodes []*model.Node) *preempt.Result {
 	return placer.Preempt(unit, reasons, preempt.Input{})
 }
 
-// harm is what compares sets of victims: first the number of violated budgets, then the highest
+// victimHarm is what compares sets of victims: first the number of violated budgets, then the highest
 // priority, the number, the sum of the priorities, and the start time of the victim of highest
 // priority.
-type harm struct {
+type victimHarm struct {
 	violations int
 	highest    int32
 	pods       int
@@ -135,13 +137,13 @@ type harm struct {
 	started    time.Time
 }
 
-func (a harm) compare(b harm) int {
-	return cmp.Or(cmp.Compare(a.violations, b.violations), cmp.Compare(a.highest, b.highest),
-		cmp.Compare(a.pods, b.pods), cmp.Compare(a.sum, b.sum), b.started.Compare(a.started))
+func (h victimHarm) compare(b victimHarm) int {
+	return cmp.Or(cmp.Compare(h.violations, b.violations), cmp.Compare(h.highest, b.highest),
+		cmp.Compare(h.pods, b.pods), cmp.Compare(h.sum, b.sum), b.started.Compare(h.started))
 }
 
-func harmOf(pods []*model.Pod) harm {
-	a := harm{highest: math.MinInt32}
+func harmOf(pods []*model.Pod) victimHarm {
+	a := victimHarm{highest: math.MinInt32}
 	for _, pod := range pods {
 		if pod.Shape.Labels != nil {
 			a.violations++
@@ -155,7 +157,7 @@ func harmOf(pods []*model.Pod) harm {
 	return a
 }
 
-func harmOfPreemption(made *preempt.Result) harm {
+func harmOfPreemption(made *preempt.Result) victimHarm {
 	var pods []*model.Pod
 	for _, victim := range made.Victims {
 		pods = append(pods, victim.Pods...)
@@ -163,15 +165,15 @@ func harmOfPreemption(made *preempt.Result) harm {
 	return harmOf(pods)
 }
 
-// least returns, of all sets of pods whose eviction makes the pod fit on a node, one that violates
+// leastHarm returns, of all sets of pods whose eviction makes the pod fit on a node, one that violates
 // no budget if there is one, and then has the lowest highest priority.
-func (h *hall) least(node string) (least harm, ok bool) {
-	pods := h.on[node]
+func (c *preemptionCluster) leastHarm(node string) (least victimHarm, ok bool) {
+	pods := c.on[node]
 	for bits := range 1 << len(pods) {
 		var gone []*model.Pod
 		cpus, devices := int64(0), 0
-		if s := h.slices[node]; s != nil {
-			devices = len(s.Devices) - len(h.claims[node])
+		if s := c.slices[node]; s != nil {
+			devices = len(s.Devices) - len(c.claims[node])
 		}
 		for i, pod := range pods {
 			if bits&(1<<i) != 0 {
@@ -180,7 +182,7 @@ func (h *hall) least(node string) (least harm, ok bool) {
 				devices += len(pod.Claims)
 			}
 		}
-		if cpus < h.waiting.Shape.Requests[corev1.ResourceCPU] || h.wanted != nil && devices < 1 {
+		if cpus < c.waiting.Shape.Requests[corev1.ResourceCPU] || c.wanted != nil && devices < 1 {
 			continue
 		}
 		harm := harmOf(gone)
@@ -198,9 +200,9 @@ func TestPreemptionChoosesAmongAllNodes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := drawHall(t)
 		made := h.preempt(t, h.nodes)
-		var best *harm
+		var best *victimHarm
 		for _, node := range h.nodes {
-			least, ok := h.least(node.Name)
+			least, ok := h.leastHarm(node.Name)
 			if ok &&
 				(best == nil || cmp.Or(cmp.Compare(least.violations, best.violations),
 					cmp.Compare(least.highest, best.highest)) < 0) {

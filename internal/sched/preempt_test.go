@@ -22,7 +22,7 @@ import (
 // The reference removes every set of units of lower priority from a new State, and places the unit
 // in it.
 
-type crowd struct {
+type preemptionWorld struct {
 	nodes   []*model.Node
 	slices  []*model.Slice
 	groups  []*model.Group
@@ -33,17 +33,17 @@ type crowd struct {
 	waiting model.UnitKey
 
 	free    map[string]int64 // cpus
-	devices []*crowdDevice
+	devices []*preemptionDevice
 }
 
-type crowdDevice struct {
+type preemptionDevice struct {
 	id   model.DeviceID
 	node string // "" for any
 	used bool
 }
 
-func drawCrowd(t *rapid.T) *crowd {
-	w := &crowd{units: map[string]int32{}, of: map[types.UID]string{}, free: map[string]int64{}}
+func drawCrowd(t *rapid.T) *preemptionWorld {
+	w := &preemptionWorld{units: map[string]int32{}, of: map[types.UID]string{}, free: map[string]int64{}}
 	for i := range rapid.IntRange(1, 3).Draw(t, "nodes") {
 		name := fmt.Sprint("n", i)
 		cpus := rapid.Int64Range(1, 4).Draw(t, "cpus")
@@ -52,9 +52,9 @@ func drawCrowd(t *rapid.T) *crowd {
 			Name: name, Labels: map[string]string{corev1.LabelHostname: name},
 			Allocatable: model.Resources{corev1.ResourceCPU: 1000 * cpus, corev1.ResourcePods: 110},
 		})
-		w.drawDevices(t, name, model.Scope{Node: name}, name)
+		w.addDevices(t, name, model.Scope{Node: name}, name)
 	}
-	w.drawDevices(t, "fabric", model.Scope{All: true}, "")
+	w.addDevices(t, "fabric", model.Scope{All: true}, "")
 	for i := range rapid.IntRange(1, 5).Draw(t, "units") {
 		w.drawUnit(t, fmt.Sprint("u", i))
 	}
@@ -62,19 +62,20 @@ func drawCrowd(t *rapid.T) *crowd {
 	return w
 }
 
-func (w *crowd) drawDevices(t *rapid.T, pool string, scope model.Scope, node string) {
+func (w *preemptionWorld) addDevices(t *rapid.T, pool string, scope model.Scope, node string) {
 	s := &model.Slice{Name: pool, Pool: model.PoolID{Driver: gpus, Pool: pool}, Generation: 1, PoolSlices: 1}
 	for i := range rapid.IntRange(0, 2).Draw(t, "devices") {
 		name := fmt.Sprint("d", i)
 		s.Devices = append(s.Devices, model.Device{Name: name, Usage: &model.Usage{Scope: scope}})
-		w.devices = append(w.devices, &crowdDevice{id: model.DeviceID{Driver: gpus, Pool: pool, Device: name}, node: node})
+		id := model.DeviceID{Driver: gpus, Pool: pool, Device: name}
+		w.devices = append(w.devices, &preemptionDevice{id: id, node: node})
 	}
 	w.slices = append(w.slices, s)
 }
 
 // drawUnit adds running pods, as far as there are resources: a pod, two that share a claim, or a
 // group that is evicted as a whole.
-func (w *crowd) drawUnit(t *rapid.T, name string) {
+func (w *preemptionWorld) drawUnit(t *rapid.T, name string) {
 	priority := rapid.Int32Range(0, 3).Draw(t, "priority")
 	device := rapid.Bool().Draw(t, "device")
 	switch kind := rapid.SampledFrom([]string{"pod", "pod", "pair", "gang", "whole", "loose",
@@ -118,7 +119,7 @@ func (w *crowd) drawUnit(t *rapid.T, name string) {
 }
 
 // run puts a pod on a node with enough resources, and returns nil if there is none.
-func (w *crowd) run(t *rapid.T, name, group string, priority int32) *model.Pod {
+func (w *preemptionWorld) run(t *rapid.T, name, group string, priority int32) *model.Pod {
 	cpus := rapid.Int64Range(1, 2).Draw(t, "cpus")
 	for _, node := range w.nodes {
 		if w.free[node.Name] < cpus || rapid.IntRange(0, 3).Draw(t, "elsewhere") == 0 {
@@ -138,7 +139,7 @@ func (w *crowd) run(t *rapid.T, name, group string, priority int32) *model.Pod {
 	return nil
 }
 
-func (w *crowd) pod(t *rapid.T, name, group string, priority int32, cpus int64) *model.Pod {
+func (w *preemptionWorld) pod(t *rapid.T, name, group string, priority int32, cpus int64) *model.Pod {
 	pod := &core.Pod{ObjectMeta: meta(name)}
 	pod.Spec.Priority = &priority
 	if group != "" {
@@ -154,7 +155,7 @@ func (w *crowd) pod(t *rapid.T, name, group string, priority int32, cpus int64) 
 }
 
 // hold gives pods a claim with a free device of their node, or of the fabric, if there is one.
-func (w *crowd) hold(name, node string, pods []*model.Pod, consumers ...model.Consumer) {
+func (w *preemptionWorld) hold(name, node string, pods []*model.Pod, consumers ...model.Consumer) {
 	for _, device := range w.devices {
 		local := slices.ContainsFunc(pods, func(pod *model.Pod) bool { return pod.Node != node })
 		if device.used || device.node != "" && (device.node != node || local) {
@@ -180,7 +181,7 @@ func (w *crowd) hold(name, node string, pods []*model.Pod, consumers ...model.Co
 	}
 }
 
-func (w *crowd) claim(name string) *model.Claim {
+func (w *preemptionWorld) claim(name string) *model.Claim {
 	claim := &model.Claim{
 		Key: unitKey(false, name).Key, UID: types.UID("claim-" + name),
 		Requests: []model.Request{{Name: "r", Alternatives: []model.Alternative{{Class: "gpu", Count: 1}}}},
@@ -198,7 +199,7 @@ func nodeSelector(node string) *corev1.NodeSelector {
 }
 
 // drawWaiting adds the preemptor: a pod, or a gang of two that may share a claim.
-func (w *crowd) drawWaiting(t *rapid.T) {
+func (w *preemptionWorld) drawWaiting(t *rapid.T) {
 	priority, members, group := rapid.Int32Range(1, 4).Draw(t, "waiting priority"), 1, ""
 	w.waiting = unitKey(false, "w-0")
 	if rapid.Bool().Draw(t, "gang waits") {
@@ -225,8 +226,8 @@ func (w *crowd) drawWaiting(t *rapid.T) {
 	}
 }
 
-// without returns a State without some units, and without the claims that are then unused.
-func (w *crowd) without(gone map[string]bool) *model.State {
+// stateWithout returns a State without some units, and without the claims that are then unused.
+func (w *preemptionWorld) stateWithout(gone map[string]bool) *model.State {
 	s := model.NewState()
 	s.Classes.Put(&model.Class{Name: "gpu"})
 	for _, node := range w.nodes {
@@ -241,7 +242,7 @@ func (w *crowd) without(gone map[string]bool) *model.State {
 	for _, claim := range w.claims {
 		left := *claim
 		left.Consumers = slices.DeleteFunc(slices.Clone(claim.Consumers), func(c model.Consumer) bool {
-			return gone[w.of[c.UID]] || c.Resource == "podgroups" && (gone[c.Name] || w.emptied(c.Name, gone))
+			return gone[w.of[c.UID]] || c.Resource == "podgroups" && (gone[c.Name] || w.isEmptied(c.Name, gone))
 		})
 		if len(left.Consumers) == 0 {
 			left.Allocation = nil
@@ -256,8 +257,8 @@ func (w *crowd) without(gone map[string]bool) *model.State {
 	return s
 }
 
-// emptied reports whether a group had pods and has lost all of them.
-func (w *crowd) emptied(group string, gone map[string]bool) bool {
+// isEmptied reports whether a group had pods and has lost all of them.
+func (w *preemptionWorld) isEmptied(group string, gone map[string]bool) bool {
 	had := false
 	for _, pod := range w.pods {
 		if pod.Group == group && pod.Node != "" {
@@ -269,8 +270,8 @@ func (w *crowd) emptied(group string, gone map[string]bool) bool {
 	return had
 }
 
-func (w *crowd) fits(gone map[string]bool) bool {
-	plan, _ := sched.NewPlacer(w.without(gone), 1_000_000).Try(w.waiting)
+func (w *preemptionWorld) fits(gone map[string]bool) bool {
+	plan, _ := sched.NewPlacer(w.stateWithout(gone), 1_000_000).Try(w.waiting)
 	return plan != nil
 }
 
@@ -293,7 +294,7 @@ func subsets(names []string, f func(map[string]bool)) {
 func TestPreemptionAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawCrowd(t)
-		state := w.without(nil)
+		state := w.stateWithout(nil)
 		placer := sched.NewPlacer(state, 1_000_000)
 		unit, _ := state.Unit(w.waiting)
 		plan, reasons := placer.Place(unit)
@@ -328,7 +329,7 @@ func TestPreemptionAgainstReference(t *testing.T) {
 	})
 }
 
-func (w *crowd) checkVictims(t *rapid.T, unit *model.Unit, made *preempt.Result, least int32) {
+func (w *preemptionWorld) checkVictims(t *rapid.T, unit *model.Unit, made *preempt.Result, least int32) {
 	gone, evicted := map[string]bool{}, map[types.UID]bool{}
 	highest := int32(math.MinInt32)
 	for _, victim := range made.Victims {
@@ -337,7 +338,7 @@ func (w *crowd) checkVictims(t *rapid.T, unit *model.Unit, made *preempt.Result,
 		}
 	}
 	for _, reclaim := range made.Reclaims {
-		if name := reclaim.Consumers[0].Name; !w.emptied(name, gone) {
+		if name := reclaim.Consumers[0].Name; !w.isEmptied(name, gone) {
 			gone[name] = true
 		}
 	}

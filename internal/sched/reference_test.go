@@ -172,55 +172,55 @@ type trial struct {
 	placed int
 }
 
-// most returns the maximum number of members from this one on that can be placed, in addition to
+// maxPlaced returns the maximum number of members from this one on that can be placed, in addition to
 // those that are.
-func (r *trial) most(at int) int {
-	if at == len(r.pods) {
-		return r.placed
+func (t *trial) maxPlaced(at int) int {
+	if at == len(t.pods) {
+		return t.placed
 	}
-	best := r.most(at + 1)
-	pod := r.pods[at]
-	for _, node := range r.nodes {
+	best := t.maxPlaced(at + 1)
+	pod := t.pods[at]
+	for _, node := range t.nodes {
 		if zone, ok := pod.Shape.NodeSelector["zone"]; ok && zone != node.Labels["zone"] ||
-			r.free[node.Name] < pod.Shape.Requests[corev1.ResourceCPU] {
+			t.free[node.Name] < pod.Shape.Requests[corev1.ResourceCPU] {
 			continue
 		}
-		r.free[node.Name] -= pod.Shape.Requests[corev1.ResourceCPU]
-		r.placed++
-		best = max(best, r.allocate(pod.Claims, node.Name, at))
-		r.placed--
-		r.free[node.Name] += pod.Shape.Requests[corev1.ResourceCPU]
+		t.free[node.Name] -= pod.Shape.Requests[corev1.ResourceCPU]
+		t.placed++
+		best = max(best, t.allocate(pod.Claims, node.Name, at))
+		t.placed--
+		t.free[node.Name] += pod.Shape.Requests[corev1.ResourceCPU]
 	}
 	return best
 }
 
-func (r *trial) allocate(uses []model.PodClaim, node string, at int) int {
+func (t *trial) allocate(uses []model.PodClaim, node string, at int) int {
 	if len(uses) == 0 {
-		return r.most(at + 1)
+		return t.maxPlaced(at + 1)
 	}
 	key := unitKey(false, uses[0].Claim).Key
-	if device, ok := r.has[key]; ok {
-		if !slices.Contains(r.devices[device].nodes, node) {
+	if device, ok := t.has[key]; ok {
+		if !slices.Contains(t.devices[device].nodes, node) {
 			return 0
 		}
-		return r.allocate(uses[1:], node, at)
+		return t.allocate(uses[1:], node, at)
 	}
 	best := 0
-	for d, device := range r.devices {
-		if r.taken[d] || !slices.Contains(device.nodes, node) || !r.suits(key, device) {
+	for d, device := range t.devices {
+		if t.taken[d] || !slices.Contains(device.nodes, node) || !t.suits(key, device) {
 			continue
 		}
-		r.has[key], r.taken[d] = d, true
-		best = max(best, r.allocate(uses[1:], node, at))
-		delete(r.has, key)
-		r.taken[d] = false
+		t.has[key], t.taken[d] = d, true
+		best = max(best, t.allocate(uses[1:], node, at))
+		delete(t.has, key)
+		t.taken[d] = false
 	}
 	return best
 }
 
-func (r *trial) suits(key model.Key, device gangDevice) bool {
-	at := slices.IndexFunc(r.claims, func(c *model.Claim) bool { return c.Key == key })
-	letter := r.claims[at].Requests[0].Name
+func (t *trial) suits(key model.Key, device gangDevice) bool {
+	at := slices.IndexFunc(t.claims, func(c *model.Claim) bool { return c.Key == key })
+	letter := t.claims[at].Requests[0].Name
 	return letter == "" || slices.Contains([]byte(device.letters), letter[0])
 }
 
@@ -233,7 +233,7 @@ func TestGangsAgainstReference(t *testing.T) {
 		for _, node := range w.nodes {
 			r.free[node.Name] = node.Allocatable[corev1.ResourceCPU]
 		}
-		most := r.most(0)
+		most := r.maxPlaced(0)
 		order := rapid.SliceOfN(rapid.IntRange(0, 30), 1, 30).Draw(t, "order")
 		state := w.state(order)
 		before := state.Dump()

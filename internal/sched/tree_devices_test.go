@@ -74,7 +74,7 @@ func (w *treeWorld) putClaim(s *model.State, n *treeNode, owner types.UID) {
 
 // claimants appends the groups at and below n that have claims and pods on nodes.
 func (n *treeNode) claimants(list []*treeNode) []*treeNode {
-	if n.claims && len(n.on()) > 0 {
+	if n.claims && len(n.nodesOf()) > 0 {
 		list = append(list, n)
 	}
 	for _, child := range n.children {
@@ -83,8 +83,8 @@ func (n *treeNode) claimants(list []*treeNode) []*treeNode {
 	return list
 }
 
-// on returns the nodes of the pods at and below n.
-func (n *treeNode) on() []int {
+// nodesOf returns the nodes of the pods at and below n.
+func (n *treeNode) nodesOf() []int {
 	var nodes []int
 	for _, p := range n.pods {
 		if p.node >= 0 {
@@ -92,7 +92,7 @@ func (n *treeNode) on() []int {
 		}
 	}
 	for _, child := range n.children {
-		nodes = append(nodes, child.on()...)
+		nodes = append(nodes, child.nodesOf()...)
 	}
 	return nodes
 }
@@ -103,7 +103,7 @@ func (w *treeWorld) hasDevices(groups []*treeNode, taken []bool) bool {
 		return true
 	}
 	for i := range w.devices {
-		if taken[i] || !w.reaches(i, groups[0]) {
+		if taken[i] || !w.isReachable(i, groups[0]) {
 			continue
 		}
 		taken[i] = true
@@ -116,10 +116,10 @@ func (w *treeWorld) hasDevices(groups []*treeNode, taken []bool) bool {
 	return false
 }
 
-// reaches reports whether a device can be used from the nodes of all pods of a group.
-func (w *treeWorld) reaches(device int, n *treeNode) bool {
+// isReachable reports whether a device can be used from the nodes of all pods of a group.
+func (w *treeWorld) isReachable(device int, n *treeNode) bool {
 	d := w.devices[device]
-	return !slices.ContainsFunc(n.on(), func(node int) bool {
+	return !slices.ContainsFunc(n.nodesOf(), func(node int) bool {
 		value, ok := w.nodes[node].Labels[d.label]
 		return !ok || value != d.value
 	})
@@ -145,7 +145,7 @@ func (w *treeWorld) soundDevices(made *plan.Plan) string {
 		if !ok {
 			return "no device for " + n.claim()
 		}
-		if !w.reaches(device, n) {
+		if !w.isReachable(device, n) {
 			return "the device of " + n.claim() + " cannot be used from all nodes"
 		}
 	}

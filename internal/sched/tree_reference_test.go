@@ -230,8 +230,8 @@ func (w *treeWorld) check(n *treeNode) (on []int, placed, ok bool) {
 	return on, placed, ok
 }
 
-// sound returns why a plan is not valid, or "".
-func (w *treeWorld) sound(made *plan.Plan) string {
+// invalidPlan returns why a plan is not valid, or "".
+func (w *treeWorld) invalidPlan(made *plan.Plan) string {
 	free := w.free()
 	for _, p := range w.pods {
 		p.node = -1
@@ -276,7 +276,7 @@ func compareTrees(t *testing.T, worlds uint64, draw func(seed uint64) *treeWorld
 		switch {
 		case made != nil:
 			placed++
-			if fault := w.sound(made); fault != "" {
+			if fault := w.invalidPlan(made); fault != "" {
 				t.Errorf("seed %d: %s: %v", seed, fault, made.Pods)
 			}
 		case reasons.Code == sched.CodeUndecided:
@@ -317,7 +317,7 @@ func TestTreesPreemptAgainstReference(t *testing.T) {
 			if result != nil {
 				preempted++
 			}
-			if fault := w.preemption(result); fault != "" {
+			if fault := w.invalidPreemption(result); fault != "" {
 				t.Errorf("seed %d: %s", seed, fault)
 			}
 		}
@@ -327,8 +327,8 @@ func TestTreesPreemptAgainstReference(t *testing.T) {
 	}
 }
 
-// preemption returns why the result of a preemption is not right, or "".
-func (w *treeWorld) preemption(result *preempt.Result) string {
+// invalidPreemption returns why the result of a preemption is not right, or "".
+func (w *treeWorld) invalidPreemption(result *preempt.Result) string {
 	others := w.others
 	defer func() { w.others = others }()
 	if result == nil {
@@ -347,7 +347,7 @@ func (w *treeWorld) preemption(result *preempt.Result) string {
 		return slices.DeleteFunc(slices.Clone(others), func(p *treePod) bool { return victims[p.key] && p.key != except })
 	}
 	w.others = stay(model.Key{})
-	if fault := w.sound(result.Plan); fault != "" {
+	if fault := w.invalidPlan(result.Plan); fault != "" {
 		return fault
 	}
 	for key := range victims {

@@ -40,13 +40,13 @@ var droppedFields = map[string]bool{
 }
 
 // object renames one object of a list.
-func (w *renamer) object(kind string, object map[string]any) {
+func (r *renamer) object(kind string, object map[string]any) {
 	meta, _ := object["metadata"].(map[string]any)
 	if name, ok := meta["name"].(string); ok {
-		meta["name"] = w.names.Of(kind, name)
+		meta["name"] = r.names.Of(kind, name)
 	}
 	annotations := meta["annotations"]
-	w.fields(object)
+	r.fields(object)
 	if kept := keptAnnotations(annotations); len(kept) > 0 {
 		meta["annotations"] = kept
 	}
@@ -66,38 +66,38 @@ func keptAnnotations(annotations any) map[string]any {
 }
 
 // fields renames what is in the fields of an object.
-func (w *renamer) fields(object map[string]any) {
+func (r *renamer) fields(object map[string]any) {
 	for _, field := range slices.Sorted(maps.Keys(object)) {
 		switch {
 		case droppedFields[field]:
 			delete(object, field)
-		case !w.field(object, field):
-			w.value(object[field])
+		case !r.field(object, field):
+			r.value(object[field])
 		}
 	}
 }
 
-func (w *renamer) value(value any) {
+func (r *renamer) value(value any) {
 	switch v := value.(type) {
 	case map[string]any:
-		w.fields(v)
+		r.fields(v)
 	case []any:
 		for _, item := range v {
-			w.value(item)
+			r.value(item)
 		}
 	}
 }
 
 // field renames one field of an object, and reports whether there is nothing left to do in it.
-func (w *renamer) field(object map[string]any, field string) bool {
+func (r *renamer) field(object map[string]any, field string) bool {
 	value := object[field]
 	text, isText := value.(string)
 	if kind, isName := nameFields[field]; isName && isText {
-		object[field] = w.names.Of(kind, text)
+		object[field] = r.names.Of(kind, text)
 		return true
 	}
 	if reference, isReference := referenceFields[field]; isReference {
-		w.reference(value, reference.kindField, reference.kind)
+		r.reference(value, reference.kindField, reference.kind)
 		return false
 	}
 	switch field {
@@ -106,37 +106,37 @@ func (w *renamer) field(object map[string]any, field string) bool {
 		if !ok || !isFlat(pairs) {
 			return false
 		}
-		object[field] = w.labels(pairs)
+		object[field] = r.labels(pairs)
 		return true
 	case "topologyKey", "key":
 		if isText {
-			object[field] = w.labelKey(text)
+			object[field] = r.labelKey(text)
 		}
-		w.values(object)
+		r.values(object)
 		return isText
 	case "pool":
-		w.pool(object, value)
+		r.pool(object, value)
 		return false
 	case "hard", "used":
 		if amounts, ok := value.(map[string]any); ok {
-			object[field] = w.quota(amounts)
+			object[field] = r.quota(amounts)
 		}
 		return true
 	}
-	return w.list(field, value)
+	return r.list(field, value)
 }
 
 // list renames the items of a list of names, and reports whether the field is one.
-func (w *renamer) list(field string, value any) bool {
+func (r *renamer) list(field string, value any) bool {
 	switch field {
 	case "matchFields":
-		w.nodeNames(value)
+		r.nodeNames(value)
 	case "matchLabelKeys", "mismatchLabelKeys":
-		w.each(value, w.labelKey)
+		r.each(value, r.labelKey)
 	case "namespaces": // of a term of pod affinity
-		w.each(value, func(name string) string { return w.names.Of("namespace", name) })
+		r.each(value, func(name string) string { return r.names.Of("namespace", name) })
 	case "names": // of an image on a node
-		w.each(value, func(name string) string { return w.names.Of("image", name) })
+		r.each(value, func(name string) string { return r.names.Of("image", name) })
 	default:
 		return false
 	}
@@ -144,7 +144,7 @@ func (w *renamer) list(field string, value any) bool {
 }
 
 // reference renames references to objects, one or a list.
-func (w *renamer) reference(value any, kindField, kind string) {
+func (r *renamer) reference(value any, kindField, kind string) {
 	list, ok := value.([]any)
 	if !ok {
 		list = []any{value}
@@ -159,7 +159,7 @@ func (w *renamer) reference(value any, kindField, kind string) {
 			of = kindOfList(named)
 		}
 		if name, ok := ref["name"].(string); ok {
-			ref["name"] = w.names.Of(of, name)
+			ref["name"] = r.names.Of(of, name)
 		}
 	}
 }
@@ -174,67 +174,67 @@ func isFlat(pairs map[string]any) bool {
 	return true
 }
 
-func (w *renamer) labels(pairs map[string]any) map[string]any {
+func (r *renamer) labels(pairs map[string]any) map[string]any {
 	renamed := make(map[string]any, len(pairs))
 	for _, key := range slices.Sorted(maps.Keys(pairs)) {
 		text, _ := pairs[key].(string)
-		renamed[w.labelKey(key)] = w.labelValue(key, text)
+		renamed[r.labelKey(key)] = r.labelValue(key, text)
 	}
 	return renamed
 }
 
 // labelKey returns the pseudonym of a key of labels or taints. Keys of Kubernetes itself stay.
-func (w *renamer) labelKey(key string) string {
+func (r *renamer) labelKey(key string) string {
 	prefix, _, qualified := strings.Cut(key, "/")
 	if qualified && (strings.HasSuffix(prefix, "kubernetes.io") || strings.HasSuffix(prefix, "k8s.io")) ||
 		key == "metadata.name" {
 		return key
 	}
-	return w.names.Of("key", key)
+	return r.names.Of("key", key)
 }
 
 // labelValue returns the pseudonym of a value. Names of nodes are those of the nodes; operating
 // systems, architectures, numbers and truth values stay.
-func (w *renamer) labelValue(key, value string) string {
+func (r *renamer) labelValue(key, value string) string {
 	if key == "kubernetes.io/os" || key == "kubernetes.io/arch" || value == "true" || value == "false" {
 		return value
 	}
 	if _, err := resource.ParseQuantity(value); err == nil {
 		return value
 	}
-	if node, ok := w.names["node"][value]; ok {
+	if node, ok := r.names["node"][value]; ok {
 		return node
 	}
-	return w.names.Of("value", value)
+	return r.names.Of("value", value)
 }
 
 // values renames the values that belong to a key: of a requirement, a taint or a toleration.
-func (w *renamer) values(object map[string]any) {
+func (r *renamer) values(object map[string]any) {
 	key, _ := object["key"].(string)
 	if value, ok := object["value"].(string); ok {
-		object["value"] = w.labelValue(key, value)
+		object["value"] = r.labelValue(key, value)
 	}
-	w.each(object["values"], func(value string) string { return w.labelValue(key, value) })
+	r.each(object["values"], func(value string) string { return r.labelValue(key, value) })
 }
 
 // nodeNames renames the values of requirements on the names of nodes.
-func (w *renamer) nodeNames(value any) {
+func (r *renamer) nodeNames(value any) {
 	list, _ := value.([]any)
 	for _, item := range list {
 		if requirement, ok := item.(map[string]any); ok {
-			w.each(requirement["values"], func(name string) string { return w.names.Of("node", name) })
+			r.each(requirement["values"], func(name string) string { return r.names.Of("node", name) })
 		}
 	}
 }
 
 // pool renames a pool: a name, or that of the pool of a slice. A pool that is named after a node
 // has the name of the node.
-func (w *renamer) pool(object map[string]any, value any) {
+func (r *renamer) pool(object map[string]any, value any) {
 	rename := func(name string) string {
-		if node, ok := w.names["node"][name]; ok {
+		if node, ok := r.names["node"][name]; ok {
 			return node
 		}
-		return w.names.Of("pool", name)
+		return r.names.Of("pool", name)
 	}
 	switch v := value.(type) {
 	case string:
@@ -247,12 +247,12 @@ func (w *renamer) pool(object map[string]any, value any) {
 }
 
 // quota renames the DeviceClasses in the resources of a quota.
-func (w *renamer) quota(amounts map[string]any) map[string]any {
+func (r *renamer) quota(amounts map[string]any) map[string]any {
 	renamed := make(map[string]any, len(amounts))
 	for _, name := range slices.Sorted(maps.Keys(amounts)) {
 		class, of := strings.CutSuffix(name, ".deviceclass.resource.k8s.io/devices")
 		if of {
-			renamed[w.names.Of("deviceclass", class)+".deviceclass.resource.k8s.io/devices"] = amounts[name]
+			renamed[r.names.Of("deviceclass", class)+".deviceclass.resource.k8s.io/devices"] = amounts[name]
 			continue
 		}
 		renamed[name] = amounts[name]
@@ -261,7 +261,7 @@ func (w *renamer) quota(amounts map[string]any) map[string]any {
 }
 
 // each replaces the texts of a list.
-func (w *renamer) each(value any, rename func(string) string) {
+func (r *renamer) each(value any, rename func(string) string) {
 	list, _ := value.([]any)
 	for i, item := range list {
 		if text, ok := item.(string); ok {

@@ -120,19 +120,19 @@ func watchTally(ctx context.Context, set *client.Set) (*tally, error) {
 	caches.Pods().OnChange(func(before, after *core.Pod) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.now.pods += exists(after != nil) - exists(before != nil)
-		t.now.waiting += exists(isUnschedulable(after)) - exists(isUnschedulable(before))
+		t.now.pods += existsCount(after != nil) - existsCount(before != nil)
+		t.now.waiting += existsCount(isUnschedulable(after)) - existsCount(isUnschedulable(before))
 	})
 	caches.ResourceClaims().OnChange(func(before, after *resource.ResourceClaim) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.now.claims += exists(after != nil) - exists(before != nil)
+		t.now.claims += existsCount(after != nil) - existsCount(before != nil)
 	})
 	caches.Start(ctx)
 	return t, caches.WaitForSync(ctx)
 }
 
-func exists(yes bool) int {
+func existsCount(yes bool) int {
 	if yes {
 		return 1
 	}

@@ -155,7 +155,7 @@ func run(ctx context.Context, w workload, profile string) (result, error) {
 		return r, err
 	}
 	begun := cpuTime()
-	if r.outcome, err = measure(ctx, user, w.pods, nothing); err != nil {
+	if r.outcome, err = measure(ctx, user, w.pods, noAction); err != nil {
 		return r, err
 	}
 	r.cpu = cpuTime() - begun

@@ -15,8 +15,8 @@ import (
 	"github.com/allot-dev/allot/internal/app"
 )
 
-// nothing is done after a pod was created: the scheduler is on.
-func nothing(context.Context, *core.Pod) error { return nil }
+// noAction is done after a pod was created: the scheduler is on.
+func noAction(context.Context, *core.Pod) error { return nil }
 
 // writes returns the sum of the API server's counter of write requests, over all clients.
 func writes(ctx context.Context, instance *app.Instance) (float64, error) {

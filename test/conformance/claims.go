@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// claimIsMadeOnce: R11. The claim exists before there are pods, is the same one when they run, and
+// claimIsCreatedOnce: R11. The claim exists before there are pods, is the same one when they run, and
 // there is no other.
-func claimIsMadeOnce(t *testing.T, s *suite) {
+func claimIsCreatedOnce(t *testing.T, s *suite) {
 	n := s.newSpace(t)
 	n.makeGroup(t, group{Name: "team", Template: gpus})
 	first := n.waitClaim(t, "team", func(c *resourcev1.ResourceClaim) string {
@@ -34,14 +34,14 @@ func claimIsMadeOnce(t *testing.T, s *suite) {
 	if len(all.Items) != 1 {
 		t.Errorf("there are %d claims, want 1", len(all.Items))
 	}
-	n.groupNamesClaim(t, "team", claim.Name)
+	n.checkGroupStatus(t, "team", claim.Name)
 }
 
-// groupNamesClaim: R12. A group's status has the claim of its entry.
-func (n space) groupNamesClaim(t *testing.T, name, claim string) {
+// checkGroupStatus: R12. A group's status has the claim of its entry.
+func (s space) checkGroupStatus(t *testing.T, name, claim string) {
 	t.Helper()
-	n.eventually(t, func(ctx context.Context) string {
-		obj, err := n.dynamic.Resource(n.suite.groups).Namespace(n.name).Get(ctx, name, metav1.GetOptions{})
+	s.eventually(t, func(ctx context.Context) string {
+		obj, err := s.dynamic.Resource(s.suite.groups).Namespace(s.name).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return err.Error()
 		}
@@ -61,16 +61,16 @@ func groupIsOneConsumer(t *testing.T, s *suite) {
 	n.makePods(t, 5, pod{Name: "worker", Group: "team", Shares: channels})
 	n.waitPods(t, "worker", corev1.PodRunning, 5)
 	claim := n.waitClaim(t, "team", allocated)
-	if wrong := n.consumers(claim, "team", 5); wrong != "" {
+	if wrong := n.wrongConsumers(claim, "team", 5); wrong != "" {
 		t.Error(wrong)
 	}
 }
 
-// consumers returns what is wrong with a claim's consumers: they must be the group alone, or its
+// wrongConsumers returns what is wrong with a claim's consumers: they must be the group alone, or its
 // pods if the cluster has no PodGroups of its own.
-func (n space) consumers(claim *resourcev1.ResourceClaim, group string, pods int) string {
+func (s space) wrongConsumers(claim *resourcev1.ResourceClaim, group string, pods int) string {
 	want, resource := 1, "podgroups"
-	if !n.Spelling.shared() {
+	if !s.Spelling.shared() {
 		want, resource = pods, "pods"
 	}
 	if len(claim.Status.ReservedFor) != want {
@@ -97,16 +97,16 @@ func manyPodsShareAClaim(t *testing.T, s *suite) {
 	n.makeGroup(t, group{Name: "crowd", Template: channels})
 	n.makePods(t, many, pod{Name: "worker", Group: "crowd", Shares: channels})
 	n.waitPods(t, "worker", corev1.PodRunning, many)
-	if wrong := n.consumers(n.waitClaim(t, "crowd", allocated), "crowd", many); wrong != "" {
+	if wrong := n.wrongConsumers(n.waitClaim(t, "crowd", allocated), "crowd", many); wrong != "" {
 		t.Error(wrong)
 	}
 }
 
 // waitEvent waits for an event about an object.
-func (n space) waitEvent(t *testing.T, kind, name, reason string) {
+func (s space) waitEvent(t *testing.T, kind, name, reason string) {
 	t.Helper()
-	n.eventually(t, func(ctx context.Context) string {
-		events, err := n.clients.CoreV1().Events(n.name).List(ctx, metav1.ListOptions{})
+	s.eventually(t, func(ctx context.Context) string {
+		events, err := s.clients.CoreV1().Events(s.name).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return err.Error()
 		}
@@ -124,7 +124,7 @@ func (n space) waitEvent(t *testing.T, kind, name, reason string) {
 // when both have finished, and can be allocated again.
 func finishedPodFreesClaim(t *testing.T, s *suite) {
 	n := s.newSpace(t)
-	n.make(t, fmt.Sprintf(claimText, "mine", gpus))
+	n.createManifest(t, fmt.Sprintf(claimText, "mine", gpus))
 	n.makePods(t, 1, pod{Name: "long", Claim: "mine"})
 	n.makePods(t, 1, pod{Name: "short", Claim: "mine", RunFor: "100ms"})
 	n.waitPods(t, "long", corev1.PodRunning, 1)
@@ -146,10 +146,10 @@ func finishedPodFreesClaim(t *testing.T, s *suite) {
 	n.waitPods(t, "next", corev1.PodRunning, 1)
 }
 
-func (n space) waitOwnClaim(t *testing.T, name string, ok func(*resourcev1.ResourceClaim) string) {
+func (s space) waitOwnClaim(t *testing.T, name string, ok func(*resourcev1.ResourceClaim) string) {
 	t.Helper()
-	n.eventually(t, func(ctx context.Context) string {
-		claim, err := n.clients.ResourceV1().ResourceClaims(n.name).Get(ctx, name, metav1.GetOptions{})
+	s.eventually(t, func(ctx context.Context) string {
+		claim, err := s.clients.ResourceV1().ResourceClaims(s.name).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return err.Error()
 		}
@@ -160,14 +160,14 @@ func (n space) waitOwnClaim(t *testing.T, name string, ok func(*resourcev1.Resou
 // deletedGroupIsFreed: R17, R35.
 func deletedGroupIsFreed(t *testing.T, s *suite) {
 	n := s.newSpace(t)
-	n.make(t, fmt.Sprintf(templateText, "all-channels", channels, 4))
+	n.createManifest(t, fmt.Sprintf(templateText, "all-channels", channels, 4))
 	n.makeGroup(t, group{Name: "first", Template: "all-channels"})
 	n.makePods(t, 2, pod{Name: "worker", Group: "first", Shares: "all-channels"})
 	n.waitPods(t, "worker", corev1.PodRunning, 2)
 	n.makeGroup(t, group{Name: "second", Template: "all-channels"})
 	n.makePods(t, 2, pod{Name: "next", Group: "second", Shares: "all-channels"})
 	n.deleteGroup(t, "first")
-	n.noneBound(t, "next") // the devices are in use
+	n.checkNoneBound(t, "next") // the devices are in use
 	n.waitClaim(t, "first", allocated)
 	n.waitPods(t, "worker", corev1.PodRunning, 2)
 	if obj, err := n.dynamic.Resource(n.suite.groups).Namespace(n.name).Get(t.Context(), "first",
@@ -186,14 +186,14 @@ func deletedGroupIsFreed(t *testing.T, s *suite) {
 	})
 }
 
-// groupAgain: R11. A group that is deleted and immediately recreated never uses its predecessor's
+// recreatedGroupHasOwnClaims: R11. A group that is deleted and immediately recreated never uses its predecessor's
 // claim.
-func groupAgain(t *testing.T, s *suite) {
+func recreatedGroupHasOwnClaims(t *testing.T, s *suite) {
 	n := s.newSpace(t)
 	seen := map[string]bool{}
 	for round := range 3 {
 		n.eventually(t, func(ctx context.Context) string { // the previous one may still be terminating
-			return wrong(n.create(ctx, n.name, n.render(groupText, group{Name: "team", Template: gpus})))
+			return errorText(n.create(ctx, n.name, n.render(groupText, group{Name: "team", Template: gpus})))
 		})
 		n.makePods(t, 2, pod{Name: fmt.Sprintf("round%d", round), Group: "team", Shares: gpus})
 		n.waitPods(t, fmt.Sprintf("round%d", round), corev1.PodRunning, 2)

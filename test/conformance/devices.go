@@ -38,7 +38,7 @@ func (s *suite) watchDevices(t *testing.T) *deviceWatch {
 		t.Fatal(err)
 	}
 	for i := range list.Items {
-		w.see(watch.Added, &list.Items[i])
+		w.record(watch.Added, &list.Items[i])
 	}
 	version := list.ResourceVersion
 	go func() {
@@ -75,14 +75,14 @@ func (w *deviceWatch) follow(ctx context.Context, version string, claims watcher
 		}
 		version = claim.ResourceVersion
 		if e.Type != watch.Bookmark {
-			w.see(e.Type, claim)
+			w.record(e.Type, claim)
 		}
 	}
 	return version, nil
 }
 
-// see records the current state of a claim.
-func (w *deviceWatch) see(kind watch.EventType, claim *resourcev1.ResourceClaim) {
+// record records the current state of a claim.
+func (w *deviceWatch) record(kind watch.EventType, claim *resourcev1.ResourceClaim) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	name := claim.Namespace + "/" + claim.Name + "/" + string(claim.UID)

@@ -23,14 +23,14 @@ func TestWatchSeesTwoHolders(t *testing.T) {
 		return claim
 	}
 	w := &deviceWatch{holders: map[device]string{}, held: map[string][]device{}}
-	w.see(watch.Added, holding("first", "gpu-0"))
-	w.see(watch.Modified, holding("first"))
-	w.see(watch.Modified, holding("second", "gpu-0", "gpu-1"))
-	w.see(watch.Modified, holding("second", "gpu-0", "gpu-1"))
+	w.record(watch.Added, holding("first", "gpu-0"))
+	w.record(watch.Modified, holding("first"))
+	w.record(watch.Modified, holding("second", "gpu-0", "gpu-1"))
+	w.record(watch.Modified, holding("second", "gpu-0", "gpu-1"))
 	if len(w.wrong) > 0 {
 		t.Errorf("nothing is wrong yet: %q", w.wrong)
 	}
-	w.see(watch.Added, holding("third", "gpu-1"))
+	w.record(watch.Added, holding("third", "gpu-1"))
 	if len(w.wrong) != 1 {
 		t.Errorf("one device is in two claims: %q", w.wrong)
 	}

@@ -19,13 +19,13 @@ func classOffersResource(t *testing.T, s *suite) {
 	n.makePods(t, 6, pod{Name: "holder", Asks: asks})
 	n.waitPods(t, "holder", corev1.PodRunning, 6)
 	for i := range 6 {
-		n.hasMadeClaim(t, fmt.Sprintf("holder-%d", i))
+		n.checkExtendedClaim(t, fmt.Sprintf("holder-%d", i))
 	}
 	n.makeGroup(t, group{Name: "gang", MinCount: 3})
 	n.makePods(t, 3, pod{Name: "member", Group: "gang", Asks: asks, RunFor: "1s"})
 	n.waitCondition(t, "gang", "False")
-	n.noneBound(t, "member")
-	n.noneHolds(t, "member")
+	n.checkNoneBound(t, "member")
+	n.checkNoneHoldsDevices(t, "member")
 	n.deletePods(t, 1, "holder")
 	n.waitPods(t, "member", corev1.PodSucceeded, 3)
 	n.eventually(t, func(ctx context.Context) string {
@@ -37,10 +37,10 @@ func classOffersResource(t *testing.T, s *suite) {
 	})
 }
 
-// hasMadeClaim: the pod's status has the claim that its scheduler created, and the pod owns it.
-func (n space) hasMadeClaim(t *testing.T, name string) {
+// checkExtendedClaim: the pod's status has the claim that its scheduler created, and the pod owns it.
+func (s space) checkExtendedClaim(t *testing.T, name string) {
 	t.Helper()
-	p, err := n.clients.CoreV1().Pods(n.name).Get(t.Context(), name, metav1.GetOptions{})
+	p, err := s.clients.CoreV1().Pods(s.name).Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func (n space) hasMadeClaim(t *testing.T, name string) {
 	if status == nil || len(status.RequestMappings) != 1 || status.RequestMappings[0].ContainerName != "main" {
 		t.Fatalf("pod %s has the status %v", name, status)
 	}
-	claim, err := n.clients.ResourceV1().ResourceClaims(n.name).Get(
+	claim, err := s.clients.ResourceV1().ResourceClaims(s.name).Get(
 		t.Context(),
 		status.ResourceClaimName,
 		metav1.GetOptions{},

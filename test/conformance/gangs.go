@@ -27,17 +27,17 @@ func gangIsWhole(t *testing.T, s *suite) {
 	n.makeGroup(t, group{Name: "gang", MinCount: 4})
 	n.makePods(t, 4, pod{Name: "member", Group: "gang", Own: gpus})
 	n.waitCondition(t, "gang", "False")
-	n.noneBound(t, "member")
-	n.noneHolds(t, "member")
+	n.checkNoneBound(t, "member")
+	n.checkNoneHoldsDevices(t, "member")
 	n.deletePods(t, 2, "holder")
 	n.waitPods(t, "member", corev1.PodRunning, 4)
 	n.waitCondition(t, "gang", "True")
 }
 
-// noneHolds: no pod with this name holds a device.
-func (n space) noneHolds(t *testing.T, name string) {
+// checkNoneHoldsDevices: no pod with this name holds a device.
+func (s space) checkNoneHoldsDevices(t *testing.T, name string) {
 	t.Helper()
-	claims, err := n.clients.ResourceV1().ResourceClaims(n.name).List(t.Context(), metav1.ListOptions{})
+	claims, err := s.clients.ResourceV1().ResourceClaims(s.name).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,10 +50,10 @@ func (n space) noneHolds(t *testing.T, name string) {
 }
 
 // waitCondition waits until a PodGroup's condition has a status. The condition has two names.
-func (n space) waitCondition(t *testing.T, name, status string) {
+func (s space) waitCondition(t *testing.T, name, status string) {
 	t.Helper()
-	n.eventually(t, func(ctx context.Context) string {
-		obj, err := n.dynamic.Resource(n.suite.groups).Namespace(n.name).Get(ctx, name, metav1.GetOptions{})
+	s.eventually(t, func(ctx context.Context) string {
+		obj, err := s.dynamic.Resource(s.suite.groups).Namespace(s.name).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return err.Error()
 		}
@@ -77,7 +77,7 @@ func gangWaitsForItsPods(t *testing.T, s *suite) {
 	n := s.newSpace(t)
 	n.makeGroup(t, group{Name: "gang", MinCount: 4, Template: gpus})
 	n.makePods(t, 3, pod{Name: "member", Group: "gang", Shares: gpus})
-	n.noneBound(t, "member")
+	n.checkNoneBound(t, "member")
 	n.makePods(t, 1, pod{Name: "last", Group: "gang", Shares: gpus})
 	n.waitPods(t, "member", corev1.PodRunning, 3)
 	n.waitPods(t, "last", corev1.PodRunning, 1)
@@ -87,14 +87,14 @@ func gangWaitsForItsPods(t *testing.T, s *suite) {
 func podsWaitForTheirGroup(t *testing.T, s *suite) {
 	n := s.newSpace(t)
 	n.makePods(t, 2, pod{Name: "member", Group: "late", Shares: gpus})
-	n.noneBound(t, "member")
+	n.checkNoneBound(t, "member")
 	n.makeGroup(t, group{Name: "late", Template: gpus})
 	n.waitPods(t, "member", corev1.PodRunning, 2)
 }
 
-// killedScheduler: R18, R50. Gangs are created while the scheduler is killed and restarted: each is
+// schedulerSurvivesKills: R18, R50. Gangs are created while the scheduler is killed and restarted: each is
 // complete in the end, and (as after all statements) no device was allocated to two claims.
-func killedScheduler(t *testing.T, s *suite) {
+func schedulerSurvivesKills(t *testing.T, s *suite) {
 	if s.Restart == nil {
 		t.Skip("the scheduler is in the server's process here; test/script kills it")
 	}

@@ -112,8 +112,8 @@ const (
 )
 
 // groups returns the API version of PodGroups.
-func (g Spelling) groups() string {
-	switch g {
+func (s Spelling) groups() string {
+	switch s {
 	case Named:
 		return "scheduling.k8s.io/v1alpha2"
 	case Matched:
@@ -123,8 +123,8 @@ func (g Spelling) groups() string {
 }
 
 // shares returns the field by which a pod uses its group's claim.
-func (g Spelling) shares(p pod) string {
-	switch g {
+func (s Spelling) shares(p pod) string {
+	switch s {
 	case Named:
 		return "podGroupResourceClaim: shared"
 	case Matched:

@@ -72,60 +72,60 @@ type space struct {
 func (s *suite) newSpace(t *testing.T) space {
 	t.Helper()
 	n := space{s, fmt.Sprintf("%s-%d", s.run, s.spaces.Add(1))}
-	n.make(t, fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", n.name))
+	n.createManifest(t, fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", n.name))
 	for _, class := range []string{gpus, channels} {
-		n.make(t, fmt.Sprintf(templateText, class, class, 1))
+		n.createManifest(t, fmt.Sprintf(templateText, class, class, 1))
 	}
 	n.waitForAccount(t)
-	t.Cleanup(func() { n.empty(t) })
+	t.Cleanup(func() { n.deleteAll(t) })
 	return n
 }
 
 // waitForAccount waits until pods are admitted: on some clusters, a namespace gets its service
 // account shortly after its creation.
-func (n space) waitForAccount(t *testing.T) {
+func (s space) waitForAccount(t *testing.T) {
 	t.Helper()
-	if _, err := n.clients.CoreV1().ServiceAccounts("default").Get(t.Context(), "default",
+	if _, err := s.clients.CoreV1().ServiceAccounts("default").Get(t.Context(), "default",
 		metav1.GetOptions{}); err != nil {
 		return
 	}
-	n.eventually(t, func(ctx context.Context) string {
-		_, err := n.clients.CoreV1().ServiceAccounts(n.name).Get(ctx, "default", metav1.GetOptions{})
-		return wrong(err)
+	s.eventually(t, func(ctx context.Context) string {
+		_, err := s.clients.CoreV1().ServiceAccounts(s.name).Get(ctx, "default", metav1.GetOptions{})
+		return errorText(err)
 	})
 }
 
-// empty deletes the statement's objects, and waits until its claims are deleted.
-func (n space) empty(t *testing.T) {
+// deleteAll deletes the statement's objects, and waits until its claims are deleted.
+func (s space) deleteAll(t *testing.T) {
 	ctx := context.WithoutCancel(t.Context())
 	all := metav1.DeleteOptions{}
 	if t.Failed() {
-		n.describe(t)
+		s.describe(t)
 	}
-	pods := n.clients.CoreV1().Pods(n.name).DeleteCollection(ctx, all, metav1.ListOptions{})
-	groups := n.dynamic.Resource(n.suite.groups).Namespace(n.name).DeleteCollection(ctx, all, metav1.ListOptions{})
-	claims := n.clients.ResourceV1().ResourceClaims(n.name).DeleteCollection(ctx, all, metav1.ListOptions{})
+	pods := s.clients.CoreV1().Pods(s.name).DeleteCollection(ctx, all, metav1.ListOptions{})
+	groups := s.dynamic.Resource(s.suite.groups).Namespace(s.name).DeleteCollection(ctx, all, metav1.ListOptions{})
+	claims := s.clients.ResourceV1().ResourceClaims(s.name).DeleteCollection(ctx, all, metav1.ListOptions{})
 	for _, err := range []error{pods, groups, claims} {
 		if err != nil {
-			t.Errorf("empty %s: %v", n.name, err)
+			t.Errorf("empty %s: %v", s.name, err)
 		}
 	}
-	n.eventually(t, func(ctx context.Context) string {
-		left, err := n.clients.ResourceV1().ResourceClaims(n.name).List(ctx, metav1.ListOptions{})
+	s.eventually(t, func(ctx context.Context) string {
+		left, err := s.clients.ResourceV1().ResourceClaims(s.name).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return err.Error()
 		}
 		return differs("claims are left", len(left.Items), 0)
 	})
-	if err := n.clients.CoreV1().Namespaces().Delete(ctx, n.name, all); err != nil {
-		t.Errorf("delete namespace %s: %v", n.name, err)
+	if err := s.clients.CoreV1().Namespaces().Delete(ctx, s.name, all); err != nil {
+		t.Errorf("delete namespace %s: %v", s.name, err)
 	}
 }
 
 // describe logs the state for the analysis of a failure.
-func (n space) describe(t *testing.T) {
+func (s space) describe(t *testing.T) {
 	ctx := context.WithoutCancel(t.Context())
-	events, err := n.clients.CoreV1().Events(n.name).List(ctx, metav1.ListOptions{})
+	events, err := s.clients.CoreV1().Events(s.name).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		t.Log(err)
 		return
@@ -134,7 +134,7 @@ func (n space) describe(t *testing.T) {
 		e := &events.Items[i]
 		t.Logf("event: %s/%s %s: %s (%d)", e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Reason, e.Message, e.Count)
 	}
-	claims, err := n.clients.ResourceV1().ResourceClaims(n.name).List(ctx, metav1.ListOptions{})
+	claims, err := s.clients.ResourceV1().ResourceClaims(s.name).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		t.Log(err)
 		return
@@ -163,42 +163,42 @@ func (s *suite) create(ctx context.Context, namespace, manifest string) error {
 	return err
 }
 
-// make creates the object of a manifest in the namespace.
-func (n space) make(t *testing.T, manifest string) {
+// createManifest creates the object of a manifest in the namespace.
+func (s space) createManifest(t *testing.T, manifest string) {
 	t.Helper()
-	if err := n.create(t.Context(), n.name, manifest); err != nil {
+	if err := s.create(t.Context(), s.name, manifest); err != nil {
 		t.Fatalf("%v\n%s", err, manifest)
 	}
 }
 
-func (n space) makeGroup(t *testing.T, g group) {
+func (s space) makeGroup(t *testing.T, g group) {
 	t.Helper()
-	n.make(t, n.render(groupText, g))
+	s.createManifest(t, s.render(groupText, g))
 }
 
 // makePods creates count pods: name-0, name-1 and so on.
-func (n space) makePods(t *testing.T, count int, p pod) {
+func (s space) makePods(t *testing.T, count int, p pod) {
 	t.Helper()
 	name := p.Name
 	for i := range count {
 		p.Name = fmt.Sprintf("%s-%d", name, i)
-		n.make(t, n.render(podText, p))
+		s.createManifest(t, s.render(podText, p))
 	}
 }
 
-func (n space) deletePods(t *testing.T, count int, name string) {
+func (s space) deletePods(t *testing.T, count int, name string) {
 	t.Helper()
 	for i := range count {
-		if err := n.clients.CoreV1().Pods(n.name).Delete(t.Context(), fmt.Sprintf("%s-%d", name, i),
+		if err := s.clients.CoreV1().Pods(s.name).Delete(t.Context(), fmt.Sprintf("%s-%d", name, i),
 			metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-func (n space) deleteGroup(t *testing.T, name string) {
+func (s space) deleteGroup(t *testing.T, name string) {
 	t.Helper()
-	if err := n.dynamic.Resource(n.suite.groups).Namespace(n.name).Delete(t.Context(), name,
+	if err := s.dynamic.Resource(s.suite.groups).Namespace(s.name).Delete(t.Context(), name,
 		metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -206,8 +206,8 @@ func (n space) deleteGroup(t *testing.T, name string) {
 
 // podsIn counts the pods whose names are name and a number, by phase; bound ones are also counted
 // as "bound".
-func (n space) podsIn(ctx context.Context, name string) (map[string]int, error) {
-	list, err := n.clients.CoreV1().Pods(n.name).List(ctx, metav1.ListOptions{})
+func (s space) podsIn(ctx context.Context, name string) (map[string]int, error) {
+	list, err := s.clients.CoreV1().Pods(s.name).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -227,10 +227,10 @@ func (n space) podsIn(ctx context.Context, name string) (map[string]int, error) 
 }
 
 // waitPods waits until this number of pods with a name is in a phase.
-func (n space) waitPods(t *testing.T, name string, phase corev1.PodPhase, count int) {
+func (s space) waitPods(t *testing.T, name string, phase corev1.PodPhase, count int) {
 	t.Helper()
-	n.eventually(t, func(ctx context.Context) string {
-		pods, err := n.podsIn(ctx, name)
+	s.eventually(t, func(ctx context.Context) string {
+		pods, err := s.podsIn(ctx, name)
 		if err != nil {
 			return err.Error()
 		}
@@ -241,12 +241,12 @@ func (n space) waitPods(t *testing.T, name string, phase corev1.PodPhase, count 
 	})
 }
 
-// noneBound checks for some time that no pod with this name is bound.
-func (n space) noneBound(t *testing.T, name string) {
+// checkNoneBound checks for some time that no pod with this name is bound.
+func (s space) checkNoneBound(t *testing.T, name string) {
 	t.Helper()
 	const quiet = 2 * time.Second
 	for end := time.Now().Add(quiet); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
-		pods, err := n.podsIn(t.Context(), name)
+		pods, err := s.podsIn(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -257,8 +257,8 @@ func (n space) noneBound(t *testing.T, name string) {
 }
 
 // claimsOf returns the claims of an owner.
-func (n space) claimsOf(ctx context.Context, kind, name string) ([]resourcev1.ResourceClaim, error) {
-	list, err := n.clients.ResourceV1().ResourceClaims(n.name).List(ctx, metav1.ListOptions{})
+func (s space) claimsOf(ctx context.Context, kind, name string) ([]resourcev1.ResourceClaim, error) {
+	list, err := s.clients.ResourceV1().ResourceClaims(s.name).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -273,13 +273,13 @@ func (n space) claimsOf(ctx context.Context, kind, name string) ([]resourcev1.Re
 }
 
 // waitClaim waits until a PodGroup has one claim for which ok returns "", and returns it.
-func (n space) waitClaim(
+func (s space) waitClaim(
 	t *testing.T, group string, ok func(*resourcev1.ResourceClaim) string,
 ) *resourcev1.ResourceClaim {
 	t.Helper()
 	var claim *resourcev1.ResourceClaim
-	n.eventually(t, func(ctx context.Context) string {
-		claims, err := n.claimsOf(ctx, "PodGroup", group)
+	s.eventually(t, func(ctx context.Context) string {
+		claims, err := s.claimsOf(ctx, "PodGroup", group)
 		if err != nil {
 			return err.Error()
 		}
@@ -314,7 +314,7 @@ func (s *suite) eventually(t *testing.T, check func(context.Context) string) {
 	}
 }
 
-func wrong(err error) string {
+func errorText(err error) string {
 	if err != nil {
 		return err.Error()
 	}

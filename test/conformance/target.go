@@ -47,7 +47,7 @@ type Target struct {
 }
 
 // shared reports whether the group is the only consumer of its claim.
-func (g Spelling) shared() bool { return g == Named || g == Matched }
+func (s Spelling) shared() bool { return s == Named || s == Matched }
 
 // Run runs all statements on a cluster.
 func Run(t *testing.T, target Target) {
@@ -60,7 +60,7 @@ func Run(t *testing.T, target Target) {
 		name string
 		make func(*testing.T, *suite)
 	}{
-		{"a group's claim is made once, before it has pods", claimIsMadeOnce},
+		{"a group's claim is made once, before it has pods", claimIsCreatedOnce},
 		{"a group is one consumer, whatever the number of its pods", groupIsOneConsumer},
 		{"more than 256 pods share a claim", manyPodsShareAClaim},
 		{"a gang runs whole or not at all", gangIsWhole},
@@ -68,8 +68,8 @@ func Run(t *testing.T, target Target) {
 		{"pods wait for their group", podsWaitForTheirGroup},
 		{"a claim is freed when its last pod has finished", finishedPodFreesClaim},
 		{"a group that is deleted stays while its pods run, then its devices are free", deletedGroupIsFreed},
-		{"a group of the same name has claims of its own", groupAgain},
-		{"a scheduler that is killed finishes what it began", killedScheduler},
+		{"a group of the same name has claims of its own", recreatedGroupHasOwnClaims},
+		{"a scheduler that is killed finishes what it began", schedulerSurvivesKills},
 		{"a class offers its devices as an extended resource", classOffersResource},
 		{"a cluster-wide template is in all namespaces", templateIsEverywhere},
 	} {

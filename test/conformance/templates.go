@@ -31,7 +31,7 @@ func templateIsEverywhere(t *testing.T, s *suite) {
 	}
 	spaces := []space{s.newSpace(t), s.newSpace(t)}
 	for _, n := range spaces {
-		n.label(t, name)
+		n.labelNamespace(t, name)
 		n.waitCopy(t, name, 1)
 	}
 	n := spaces[0]
@@ -62,22 +62,22 @@ func templateIsEverywhere(t *testing.T, s *suite) {
 	}
 }
 
-// label sets the label for which the template selects the namespace.
-func (n space) label(t *testing.T, value string) {
+// labelNamespace sets the label for which the template selects the namespace.
+func (s space) labelNamespace(t *testing.T, value string) {
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"metadata": {"labels": {"conformance": %q}}}`, value)
-	if _, err := n.clients.CoreV1().Namespaces().Patch(t.Context(), n.name, types.MergePatchType, patch,
+	if _, err := s.clients.CoreV1().Namespaces().Patch(t.Context(), s.name, types.MergePatchType, patch,
 		metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // waitCopy waits until the namespace has the template, with a count of devices, and logs the time.
-func (n space) waitCopy(t *testing.T, name string, count int64) {
+func (s space) waitCopy(t *testing.T, name string, count int64) {
 	t.Helper()
 	began := time.Now()
-	n.eventually(t, func(ctx context.Context) string {
-		copied, err := n.clients.ResourceV1().ResourceClaimTemplates(n.name).Get(ctx, name, metav1.GetOptions{})
+	s.eventually(t, func(ctx context.Context) string {
+		copied, err := s.clients.ResourceV1().ResourceClaimTemplates(s.name).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return err.Error()
 		}

@@ -62,7 +62,7 @@ func TestPlansComeTrue(t *testing.T) {
 				s.start(placer)
 				s.rest()
 				happened := s.snapshot()
-				gone := missing(before, happened)
+				gone := countMissing(before, happened)
 				evicted += gone
 				if diff := gocmp.Diff(outcome(planned, gone == 0), outcome(happened, gone == 0)); diff != "" {
 					t.Errorf("what happened (+) is not what was planned (-):\n%s\n%s", diff, strings.Join(w.applied, "\n---\n"))
@@ -82,8 +82,8 @@ func TestPlansComeTrue(t *testing.T) {
 	}
 }
 
-// missing returns how many pods of a Snapshot another does not have.
-func missing(before, after *snapshot.Snapshot) int {
+// countMissing returns how many pods of a Snapshot another does not have.
+func countMissing(before, after *snapshot.Snapshot) int {
 	n := 0
 	for _, pod := range before.Objects.Pods {
 		if !slices.ContainsFunc(after.Objects.Pods, func(p *core.Pod) bool { return p.UID == pod.UID }) {

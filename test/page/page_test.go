@@ -155,7 +155,7 @@ func checkFilter(t *testing.T, b *browser) {
 func checkChange(t *testing.T, b *browser, view *dashboard.View) {
 	t.Helper()
 	more := snapshot.New(taken, snapshot.Server{})
-	waiting(more, "newcomer", "minCount is not satisfied")
+	addWaitingGang(more, "newcomer", "minCount is not satisfied")
 	batch := gather.Batch{Taken: metav1.NewTime(taken.Add(time.Second))}
 	for _, g := range more.Objects.PodGroups {
 		batch.Changes = append(batch.Changes, watch.Event{Type: watch.Added, Object: g})

@@ -44,16 +44,16 @@ func fleet(nodes, devices int) *snapshot.Snapshot {
 		s.Put(slice(name, devices, i%20 == 7))
 		switch {
 		case i%3 == 0:
-			gang(s, fmt.Sprintf("train-%05d", i), name, devices)
+			addGang(s, fmt.Sprintf("train-%05d", i), name, devices)
 		case i%30 == 1:
 			claim(s, "later-"+name, name, 1, "")
 		case i%40 == 2:
 			for _, user := range []string{"a", "b"} {
-				claim(s, "share-"+user+"-"+name, name, 1, sharer(s, name, user))
+				claim(s, "share-"+user+"-"+name, name, 1, addSharer(s, name, user))
 			}
 		}
 	}
-	waiting(s, "wants-more", "0/"+fmt.Sprint(nodes)+" nodes are available: cannot allocate all claims")
+	addWaitingGang(s, "wants-more", "0/"+fmt.Sprint(nodes)+" nodes are available: cannot allocate all claims")
 	s.Sort()
 	return s
 }
@@ -88,8 +88,8 @@ func slice(node string, devices int, tainted bool) *resourcev1.ResourceSlice {
 	return s
 }
 
-// gang adds a PodGroup of two pods that run on a node and share a claim with all its devices.
-func gang(s *snapshot.Snapshot, name, node string, devices int) {
+// addGang adds a PodGroup of two pods that run on a node and share a claim with all its devices.
+func addGang(s *snapshot.Snapshot, name, node string, devices int) {
 	s.Put(group(name, metav1.Condition{Type: scheduling.PodGroupScheduled, Status: metav1.ConditionTrue}))
 	for i := range 2 {
 		p := pod(fmt.Sprintf("%s-%d", name, i), name)
@@ -100,8 +100,8 @@ func gang(s *snapshot.Snapshot, name, node string, devices int) {
 	claim(s, name, node, devices, "podgroups/"+name)
 }
 
-// waiting adds a gang that waits.
-func waiting(s *snapshot.Snapshot, name, message string) {
+// addWaitingGang adds a gang that waits.
+func addWaitingGang(s *snapshot.Snapshot, name, message string) {
 	s.Put(group(name, metav1.Condition{
 		Type: scheduling.PodGroupScheduled, Status: metav1.ConditionFalse, Message: message, LastTransitionTime: taken,
 	}))
@@ -133,8 +133,8 @@ func pod(name, group string) *core.Pod {
 	return p
 }
 
-// sharer adds a pod that uses a claim of its own, and returns the consumer.
-func sharer(s *snapshot.Snapshot, node, user string) string {
+// addSharer adds a pod that uses a claim of its own, and returns the consumer.
+func addSharer(s *snapshot.Snapshot, node, user string) string {
 	name := "share-" + user + "-" + node
 	p := &core.Pod{ObjectMeta: meta("team-b", name)}
 	p.Spec.SchedulerName, p.Spec.NodeName = explain.DefaultScheduler, node

@@ -49,14 +49,14 @@ func main() {
 	flag.StringVar(&o.dir, "dir", "", "directory for logs and state (default: a temporary one, kept after a failure)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := soak(ctx, o)
+	err := runSoak(ctx, o)
 	stop()
 	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-func soak(ctx context.Context, o options) (err error) {
+func runSoak(ctx context.Context, o options) (err error) {
 	temporary := o.dir == ""
 	if temporary {
 		if o.dir, err = os.MkdirTemp("", "allot-soak-"); err != nil {

@@ -29,7 +29,7 @@ func (c *Chain) limitDefaults(ctx context.Context, pod *core.Pod, namespace stri
 		var limits, requests corev1.ResourceList
 		for _, item := range ranges[i].Spec.Limits {
 			if item.Type == corev1.LimitTypeContainer {
-				limits, requests = joined(limits, item.Default), joined(requests, item.DefaultRequest)
+				limits, requests = copyResources(limits, item.Default), copyResources(requests, item.DefaultRequest)
 			}
 		}
 		var set []string
@@ -49,7 +49,7 @@ func (c *Chain) limitDefaults(ctx context.Context, pod *core.Pod, namespace stri
 	return nil
 }
 
-func joined(list, other corev1.ResourceList) corev1.ResourceList {
+func copyResources(list, other corev1.ResourceList) corev1.ResourceList {
 	if list == nil {
 		list = corev1.ResourceList{}
 	}

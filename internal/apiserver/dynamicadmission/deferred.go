@@ -24,8 +24,8 @@ const (
 // errNotReady refuses requests that came before the configuration was known.
 var errNotReady = errors.New("not yet ready to handle request")
 
-// deferred is a plugin that is built when the first object that configures it is seen.
-type deferred struct {
+// deferredPlugin is a plugin that is built when the first object that configures it is seen.
+type deferredPlugin struct {
 	name  string
 	build func() (admission.Interface, error)
 	// synced report whether the objects that were stored at the start have been seen.
@@ -38,7 +38,7 @@ type deferred struct {
 }
 
 // follow makes the informers' objects configure the plugin.
-func (d *deferred) follow(configuration ...cache.SharedIndexInformer) error {
+func (d *deferredPlugin) follow(configuration ...cache.SharedIndexInformer) error {
 	for _, informer := range configuration {
 		seen, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(any) { d.once.Do(d.start) }})
 		if err != nil {
@@ -49,7 +49,7 @@ func (d *deferred) follow(configuration ...cache.SharedIndexInformer) error {
 	return nil
 }
 
-func (d *deferred) start() {
+func (d *deferredPlugin) start() {
 	plugin, err := d.build()
 	if err != nil {
 		err = fmt.Errorf("admission plugin %s: %w", d.name, err)
@@ -61,7 +61,7 @@ func (d *deferred) start() {
 }
 
 // get returns the plugin if it is configured and handles the operation.
-func (d *deferred) get(ctx context.Context, a admission.Attributes) (admission.Interface, error) {
+func (d *deferredPlugin) get(ctx context.Context, a admission.Attributes) (admission.Interface, error) {
 	if !d.ready.Load() {
 		if err := d.waitReady(ctx); err != nil {
 			return nil, admission.NewForbidden(a, errNotReady)
@@ -77,7 +77,7 @@ func (d *deferred) get(ctx context.Context, a admission.Attributes) (admission.I
 	return *plugin, nil
 }
 
-func (d *deferred) waitReady(ctx context.Context) error {
+func (d *deferredPlugin) waitReady(ctx context.Context) error {
 	return wait.PollUntilContextTimeout(ctx, pollEvery, readyTimeout, true, func(context.Context) (bool, error) {
 		for _, synced := range d.synced {
 			if !synced() {
@@ -90,13 +90,13 @@ func (d *deferred) waitReady(ctx context.Context) error {
 }
 
 // Handles implements admission.Interface.
-func (d *deferred) Handles(admission.Operation) bool { return true }
+func (d *deferredPlugin) Handles(admission.Operation) bool { return true }
 
-// mutating is a deferred plugin that changes objects.
-type mutating struct{ deferred }
+// mutatingPlugin is a deferred plugin that changes objects.
+type mutatingPlugin struct{ deferredPlugin }
 
 // Admit implements admission.MutationInterface.
-func (m *mutating) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
+func (m *mutatingPlugin) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	plugin, err := m.get(ctx, a)
 	if plugin == nil || err != nil {
 		return err
@@ -104,11 +104,11 @@ func (m *mutating) Admit(ctx context.Context, a admission.Attributes, o admissio
 	return plugin.(admission.MutationInterface).Admit(ctx, a, o)
 }
 
-// validating is a deferred plugin that accepts or refuses objects.
-type validating struct{ deferred }
+// validatingPlugin is a deferred plugin that accepts or refuses objects.
+type validatingPlugin struct{ deferredPlugin }
 
 // Validate implements admission.ValidationInterface.
-func (v *validating) Validate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
+func (v *validatingPlugin) Validate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	plugin, err := v.get(ctx, a)
 	if plugin == nil || err != nil {
 		return err

@@ -53,9 +53,9 @@ type Plugins struct {
 	drained     <-chan struct{}
 	types       *typeChecking
 
-	mutatingPolicy, mutatingWebhook     mutating
-	validatingPolicy, validatingWebhook validating
-	resourceQuota                       validating
+	mutatingPolicy, mutatingWebhook     mutatingPlugin
+	validatingPolicy, validatingWebhook validatingPlugin
+	resourceQuota                       validatingPlugin
 }
 
 // New returns the plugins. They follow their configuration when they are started.
@@ -74,28 +74,30 @@ func New(cfg Config) (*Plugins, error) {
 			cfg.Mapper),
 		webhookinitializer.NewPluginInitializer(
 			webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, cfg.Loopback, noop.NewTracerProvider()), cfg.Services),
-		excluding{}, counting{},
+		exclusionInitializer{}, quotaInitializer{},
 	}
-	p.mutatingPolicy.deferred = deferred{name: mutatingpolicy.PluginName, build: building(p, mutatingpolicy.NewPlugin)}
-	p.mutatingWebhook.deferred = deferred{
+	p.mutatingPolicy.deferredPlugin = deferredPlugin{
+		name: mutatingpolicy.PluginName, build: builderOf(p, mutatingpolicy.NewPlugin),
+	}
+	p.mutatingWebhook.deferredPlugin = deferredPlugin{
 		name:  mutatingwebhook.PluginName,
-		build: building(p, mutatingwebhook.NewMutatingWebhook),
+		build: builderOf(p, mutatingwebhook.NewMutatingWebhook),
 	}
-	p.validatingPolicy.deferred = deferred{
+	p.validatingPolicy.deferredPlugin = deferredPlugin{
 		name:  validatingpolicy.PluginName,
-		build: building(p, validatingpolicy.NewPlugin),
+		build: builderOf(p, validatingpolicy.NewPlugin),
 	}
-	p.validatingWebhook.deferred = deferred{
+	p.validatingWebhook.deferredPlugin = deferredPlugin{
 		name:  validatingwebhook.PluginName,
-		build: building(p, validatingwebhook.NewValidatingAdmissionWebhook),
+		build: builderOf(p, validatingwebhook.NewValidatingAdmissionWebhook),
 	}
 	if p.types, err = newTypeChecking(client, p.shared.Admissionregistration().V1().ValidatingAdmissionPolicies(),
 		cfg.Mapper); err != nil {
 		return nil, err
 	}
-	p.resourceQuota.deferred = deferred{
+	p.resourceQuota.deferredPlugin = deferredPlugin{
 		name: resourcequota.PluginName,
-		build: building(p, func(io.Reader) (*resourcequota.QuotaAdmission, error) {
+		build: builderOf(p, func(io.Reader) (*resourcequota.QuotaAdmission, error) {
 			return resourcequota.NewResourceQuota(nil, quotaEvaluators)
 		}),
 	}
@@ -132,15 +134,15 @@ func (p *Plugins) Start(ctx context.Context) {
 
 // Behind returns a chain of the built-in rules and the plugins.
 func (p *Plugins) Behind(rules admission.Interface) admission.Interface {
-	return reinvoking{
+	return reinvocation{
 		admission.NewChainHandler(rules, &p.mutatingPolicy, &p.mutatingWebhook, &p.validatingPolicy, &p.validatingWebhook,
 			&p.resourceQuota),
 	}
 }
 
-// building returns a function that makes a plugin with a constructor of k8s.io/apiserver, and
+// builderOf returns a function that makes a plugin with a constructor of k8s.io/apiserver, and
 // starts what it follows.
-func building[P admission.Interface](
+func builderOf[P admission.Interface](
 	p *Plugins, construct func(config io.Reader) (P, error),
 ) func() (admission.Interface, error) {
 	return func() (admission.Interface, error) {
@@ -157,11 +159,11 @@ func building[P admission.Interface](
 	}
 }
 
-// excluding initializes plugins with the resources that they leave alone.
-type excluding struct{}
+// exclusionInitializer initializes plugins with the resources that they leave alone.
+type exclusionInitializer struct{}
 
 // Initialize implements admission.PluginInitializer.
-func (excluding) Initialize(plugin admission.Interface) {
+func (exclusionInitializer) Initialize(plugin admission.Interface) {
 	if wants, ok := plugin.(interface {
 		SetExcludedAdmissionResources(excluded []schema.GroupResource)
 	}); ok {
@@ -169,12 +171,12 @@ func (excluding) Initialize(plugin admission.Interface) {
 	}
 }
 
-// counting initializes the plugin of quotas with what is counted. The plugin charges single
+// quotaInitializer initializes the plugin of quotas with what is counted. The plugin charges single
 // objects, and never lists.
-type counting struct{}
+type quotaInitializer struct{}
 
 // Initialize implements admission.PluginInitializer.
-func (counting) Initialize(plugin admission.Interface) {
+func (quotaInitializer) Initialize(plugin admission.Interface) {
 	if wants, ok := plugin.(initializer.WantsQuotaConfiguration); ok {
 		list := func(resource schema.GroupResource, _ string) ([]runtime.Object, error) {
 			return nil, fmt.Errorf("%s are not listed for admission", resource)

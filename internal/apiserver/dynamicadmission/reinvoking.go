@@ -12,12 +12,12 @@ type chain interface {
 	admission.ValidationInterface
 }
 
-// reinvoking runs the mutating part of a chain once more if a webhook or a policy has asked for
+// reinvocation runs the mutating part of a chain once more if a webhook or a policy has asked for
 // that, because it had been called before another one changed the object.
-type reinvoking struct{ chain }
+type reinvocation struct{ chain }
 
 // Admit implements admission.MutationInterface.
-func (r reinvoking) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
+func (r reinvocation) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	if err := r.chain.Admit(ctx, a, o); err != nil {
 		return err
 	}

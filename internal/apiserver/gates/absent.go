@@ -23,8 +23,8 @@ func DropAbsent(on features.Set, obj, old runtime.Object) {
 		before, _ := old.(*corev1.PersistentVolumeClaim)
 		dropSourceElsewhere(&claim.Spec, before)
 	}
-	for i, visit := range absent(on, obj) {
-		if !isSet(visit) || old != nil && isSet(absent(on, old)[i]) {
+	for i, visit := range visitorsByGate(on, obj) {
+		if !isSet(visit) || old != nil && isSet(visitorsByGate(on, old)[i]) {
 			continue
 		}
 		visit(&visitor{clear: true})
@@ -46,8 +46,8 @@ type visitor struct {
 	found bool
 }
 
-// pointer visits a field that is set if it is not nil.
-func pointer[T any](v *visitor, field **T) {
+// visitPointer visits a field that is set if it is not nil.
+func visitPointer[T any](v *visitor, field **T) {
 	if *field == nil {
 		return
 	}
@@ -57,8 +57,8 @@ func pointer[T any](v *visitor, field **T) {
 	}
 }
 
-// list visits a field that is set if it is not empty.
-func list[T any](v *visitor, field *[]T) {
+// visitList visits a field that is set if it is not empty.
+func visitList[T any](v *visitor, field *[]T) {
 	if len(*field) == 0 {
 		return
 	}
@@ -68,13 +68,13 @@ func list[T any](v *visitor, field *[]T) {
 	}
 }
 
-// absent returns, for each gate, a function that visits its fields in an object.
-func absent(on features.Set, obj runtime.Object) []func(*visitor) {
+// visitorsByGate returns, for each gate, a function that visits its fields in an object.
+func visitorsByGate(on features.Set, obj runtime.Object) []func(*visitor) {
 	if spec, _ := podSpec(obj); spec != nil {
 		out := absentOfSpec(spec)
 		if pod, ok := obj.(*core.Pod); ok {
 			out = append(out,
-				func(v *visitor) { list(v, &pod.Status.VolumeHealth) },
+				func(v *visitor) { visitList(v, &pod.Status.VolumeHealth) },
 				func(v *visitor) { volumeStatuses(v, &pod.Status) },
 			)
 		}
@@ -83,26 +83,26 @@ func absent(on features.Set, obj runtime.Object) []func(*visitor) {
 	if !on.On(features.CompositePodGroup) {
 		switch o := obj.(type) {
 		case *scheduling.PodGroup:
-			return []func(*visitor){func(v *visitor) { pointer(v, &o.Spec.ParentCompositePodGroupName) }}
+			return []func(*visitor){func(v *visitor) { visitPointer(v, &o.Spec.ParentCompositePodGroupName) }}
 		case *scheduling.Workload:
-			return []func(*visitor){func(v *visitor) { list(v, &o.Spec.CompositePodGroupTemplates) }}
+			return []func(*visitor){func(v *visitor) { visitList(v, &o.Spec.CompositePodGroupTemplates) }}
 		}
 	}
 	switch o := obj.(type) {
 	case *corev1.PersistentVolumeClaim:
-		return []func(*visitor){func(v *visitor) { pointer(v, &o.Status.HealthStatus) }}
+		return []func(*visitor){func(v *visitor) { visitPointer(v, &o.Status.HealthStatus) }}
 	case *corev1.Node:
 		return []func(*visitor){
-			func(v *visitor) { pointer(v, &o.Spec.ConfigSource) }, //nolint:staticcheck // old clients may send it
-			func(v *visitor) { pointer(v, &o.Status.Config) },
-			func(v *visitor) { pointer(v, &o.Spec.PodPreemptionPolicy) },
+			func(v *visitor) { visitPointer(v, &o.Spec.ConfigSource) }, //nolint:staticcheck // old clients may send it
+			func(v *visitor) { visitPointer(v, &o.Status.Config) },
+			func(v *visitor) { visitPointer(v, &o.Spec.PodPreemptionPolicy) },
 		}
 	case *storagev1.CSINode:
-		return []func(*visitor){func(v *visitor) { list(v, &o.Status.StorageHealth) }}
+		return []func(*visitor){func(v *visitor) { visitList(v, &o.Status.StorageHealth) }}
 	case *coordinationv1.Lease:
 		return []func(*visitor){func(v *visitor) {
-			pointer(v, &o.Spec.Strategy)
-			pointer(v, &o.Spec.PreferredHolder)
+			visitPointer(v, &o.Spec.Strategy)
+			visitPointer(v, &o.Spec.PreferredHolder)
 		}}
 	}
 	return nil
@@ -121,11 +121,11 @@ func dropSourceElsewhere(spec *corev1.PersistentVolumeClaimSpec, old *corev1.Per
 
 func absentOfSpec(spec *core.PodSpec) []func(*visitor) {
 	return []func(*visitor){
-		func(v *visitor) { list(v, &spec.EvictionResponders) },
+		func(v *visitor) { visitList(v, &spec.EvictionResponders) },
 		func(v *visitor) {
 			eachProbe(spec, func(p *corev1.Probe) {
 				if p.GRPC != nil {
-					pointer(v, &p.GRPC.Mode)
+					visitPointer(v, &p.GRPC.Mode)
 				}
 			})
 		},
@@ -134,14 +134,14 @@ func absentOfSpec(spec *core.PodSpec) []func(*visitor) {
 		func(v *visitor) {
 			spec.EachContainer(func(c *corev1.Container) {
 				for i := range c.VolumeMounts {
-					list(v, &c.VolumeMounts[i].BindMountOptions)
+					visitList(v, &c.VolumeMounts[i].BindMountOptions)
 				}
 			})
 		},
 		func(v *visitor) {
 			for i := range spec.Volumes {
 				if dir := spec.Volumes[i].EmptyDir; dir != nil {
-					pointer(v, &dir.Mode)
+					visitPointer(v, &dir.Mode)
 				}
 			}
 		},
@@ -162,7 +162,7 @@ func eachProbe(spec *core.PodSpec, do func(*corev1.Probe)) {
 func httpProtocols(v *visitor, spec *core.PodSpec) {
 	eachProbe(spec, func(p *corev1.Probe) {
 		if p.HTTPGet != nil {
-			pointer(v, &p.HTTPGet.Protocol)
+			visitPointer(v, &p.HTTPGet.Protocol)
 		}
 	})
 	spec.EachContainer(func(c *corev1.Container) {
@@ -171,7 +171,7 @@ func httpProtocols(v *visitor, spec *core.PodSpec) {
 		}
 		for _, hook := range []*corev1.LifecycleHandler{c.Lifecycle.PostStart, c.Lifecycle.PreStop} {
 			if hook != nil && hook.HTTPGet != nil {
-				pointer(v, &hook.HTTPGet.Protocol)
+				visitPointer(v, &hook.HTTPGet.Protocol)
 			}
 		}
 	})
@@ -182,7 +182,7 @@ func stopSignal(v *visitor, c *corev1.Container) {
 	if c.Lifecycle == nil || c.Lifecycle.StopSignal == nil {
 		return
 	}
-	pointer(v, &c.Lifecycle.StopSignal)
+	visitPointer(v, &c.Lifecycle.StopSignal)
 	if v.clear && *c.Lifecycle == (corev1.Lifecycle{}) {
 		c.Lifecycle = nil
 	}
@@ -192,19 +192,19 @@ func stopSignal(v *visitor, c *corev1.Container) {
 func fileUsers(v *visitor, volumes []corev1.Volume) {
 	for i := range volumes {
 		if s := volumes[i].Secret; s != nil {
-			pointer(v, &s.DefaultUser)
+			visitPointer(v, &s.DefaultUser)
 			keyUsers(v, s.Items)
 		}
 		if s := volumes[i].ConfigMap; s != nil {
-			pointer(v, &s.DefaultUser)
+			visitPointer(v, &s.DefaultUser)
 			keyUsers(v, s.Items)
 		}
 		if s := volumes[i].DownwardAPI; s != nil {
-			pointer(v, &s.DefaultUser)
+			visitPointer(v, &s.DefaultUser)
 			downwardUsers(v, s.Items)
 		}
 		if s := volumes[i].Projected; s != nil {
-			pointer(v, &s.DefaultUser)
+			visitPointer(v, &s.DefaultUser)
 			for j := range s.Sources {
 				projectedUsers(v, &s.Sources[j])
 			}
@@ -214,13 +214,13 @@ func fileUsers(v *visitor, volumes []corev1.Volume) {
 
 func keyUsers(v *visitor, items []corev1.KeyToPath) {
 	for i := range items {
-		pointer(v, &items[i].User)
+		visitPointer(v, &items[i].User)
 	}
 }
 
 func downwardUsers(v *visitor, items []corev1.DownwardAPIVolumeFile) {
 	for i := range items {
-		pointer(v, &items[i].User)
+		visitPointer(v, &items[i].User)
 	}
 }
 
@@ -235,13 +235,13 @@ func projectedUsers(v *visitor, p *corev1.VolumeProjection) {
 		downwardUsers(v, p.DownwardAPI.Items)
 	}
 	if p.ServiceAccountToken != nil {
-		pointer(v, &p.ServiceAccountToken.User)
+		visitPointer(v, &p.ServiceAccountToken.User)
 	}
 	if p.ClusterTrustBundle != nil {
-		pointer(v, &p.ClusterTrustBundle.User)
+		visitPointer(v, &p.ClusterTrustBundle.User)
 	}
 	if p.PodCertificate != nil {
-		pointer(v, &p.PodCertificate.User)
+		visitPointer(v, &p.PodCertificate.User)
 	}
 }
 
@@ -250,7 +250,7 @@ func volumeStatuses(v *visitor, status *corev1.PodStatus) {
 		status.EphemeralContainerStatuses} {
 		for i := range statuses {
 			for j := range statuses[i].VolumeMounts {
-				pointer(v, &statuses[i].VolumeMounts[j].VolumeStatus)
+				visitPointer(v, &statuses[i].VolumeMounts[j].VolumeStatus)
 			}
 		}
 	}

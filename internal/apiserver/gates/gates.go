@@ -95,10 +95,10 @@ func Refuse(on features.Set, obj, old runtime.Object) field.ErrorList {
 	}
 	var errs field.ErrorList
 	before := map[features.Gate]bool{}
-	for _, u := range refusable(old) {
+	for _, u := range rejectedFields(old) {
 		before[u.gate] = true
 	}
-	for _, u := range refusable(obj) {
+	for _, u := range rejectedFields(obj) {
 		if !on.On(u.gate) && !before[u.gate] {
 			errs = append(errs, field.Forbidden(u.path, fmt.Sprintf("feature %s is off", u.gate)))
 		}
@@ -106,14 +106,14 @@ func Refuse(on features.Set, obj, old runtime.Object) field.ErrorList {
 	return errs
 }
 
-// use is a field that is set.
-type use struct {
+// usedField is a field that is set.
+type usedField struct {
 	gate features.Gate
 	path *field.Path
 }
 
-// refusable returns the fields of an object that are rejected while their features are off.
-func refusable(obj runtime.Object) []use {
+// rejectedFields returns the fields of an object that are rejected while their features are off.
+func rejectedFields(obj runtime.Object) []usedField {
 	if spec, path := podSpec(obj); spec != nil {
 		return append(podUses(path.Child("resourceClaims"), spec.ResourceClaims), jobUses(obj)...)
 	}
@@ -129,8 +129,8 @@ func refusable(obj runtime.Object) []use {
 	return nil
 }
 
-func templateUses(path *field.Path, list []scheduling.PodGroupTemplate) []use {
-	var out []use
+func templateUses(path *field.Path, list []scheduling.PodGroupTemplate) []usedField {
+	var out []usedField
 	for i := range list {
 		out = append(
 			out,
@@ -139,8 +139,8 @@ func templateUses(path *field.Path, list []scheduling.PodGroupTemplate) []use {
 	return out
 }
 
-func compositeUses(path *field.Path, list []scheduling.CompositePodGroupTemplate) []use {
-	var out []use
+func compositeUses(path *field.Path, list []scheduling.CompositePodGroupTemplate) []usedField {
+	var out []usedField
 	for i := range list {
 		at := path.Child("compositePodGroupTemplates").Index(i)
 		out = append(out, treeUses(at.Child("resourceClaims"), list[i].ResourceClaims)...)
@@ -150,21 +150,21 @@ func compositeUses(path *field.Path, list []scheduling.CompositePodGroupTemplate
 	return out
 }
 
-func podUses(path *field.Path, list []core.PodResourceClaim) []use {
-	var out []use
+func podUses(path *field.Path, list []core.PodResourceClaim) []usedField {
+	var out []usedField
 	for i := range list {
 		if list[i].PodGroupResourceClaim != nil {
-			out = append(out, use{features.WorkloadClaims, path.Index(i).Child("podGroupResourceClaim")})
+			out = append(out, usedField{features.WorkloadClaims, path.Index(i).Child("podGroupResourceClaim")})
 		}
 		if list[i].ClusterResourceClaimTemplateName != nil {
-			out = append(out, use{features.ClusterTemplates, path.Index(i).Child("clusterResourceClaimTemplateName")})
+			out = append(out, usedField{features.ClusterTemplates, path.Index(i).Child("clusterResourceClaimTemplateName")})
 		}
 	}
 	return out
 }
 
 // jobUses returns the claims of the PodGroup that is created for a Job, or for those of a CronJob.
-func jobUses(obj runtime.Object) []use {
+func jobUses(obj runtime.Object) []usedField {
 	var spec *batch.JobSpec
 	path := field.NewPath("spec")
 	switch o := obj.(type) {
@@ -176,27 +176,27 @@ func jobUses(obj runtime.Object) []use {
 	if spec == nil || spec.Scheduling == nil || len(spec.Scheduling.ResourceClaims) == 0 {
 		return nil
 	}
-	return []use{{features.WorkloadClaims, path.Child("scheduling", "resourceClaims")}}
+	return []usedField{{features.WorkloadClaims, path.Child("scheduling", "resourceClaims")}}
 }
 
 // treeUses returns the features of claims of a tree of groups. The generated claims have
 // spec.reservedFor.
-func treeUses(path *field.Path, list []scheduling.PodGroupResourceClaim) []use {
+func treeUses(path *field.Path, list []scheduling.PodGroupResourceClaim) []usedField {
 	out := groupUses(path, list)
 	if len(list) > 0 {
-		out = append(out, use{features.ReservedForWorkloads, path})
+		out = append(out, usedField{features.ReservedForWorkloads, path})
 	}
 	return out
 }
 
-func groupUses(path *field.Path, list []scheduling.PodGroupResourceClaim) []use {
-	var out []use
+func groupUses(path *field.Path, list []scheduling.PodGroupResourceClaim) []usedField {
+	var out []usedField
 	if len(list) > 0 {
-		out = append(out, use{features.WorkloadClaims, path})
+		out = append(out, usedField{features.WorkloadClaims, path})
 	}
 	for i := range list {
 		if list[i].ClusterResourceClaimTemplateName != nil {
-			out = append(out, use{features.ClusterTemplates, path.Index(i).Child("clusterResourceClaimTemplateName")})
+			out = append(out, usedField{features.ClusterTemplates, path.Index(i).Child("clusterResourceClaimTemplateName")})
 		}
 	}
 	return out

@@ -143,9 +143,9 @@ const unchanged = "as it is\n"
 // difference returns what drop removes from an object.
 func difference(t *testing.T, obj, old runtime.Object, drop func(obj, old runtime.Object)) string {
 	t.Helper()
-	before, untouched := flat(t, obj), flat(t, old)
+	before, untouched := valuePaths(t, obj), valuePaths(t, old)
 	drop(obj, old)
-	after := flat(t, obj)
+	after := valuePaths(t, obj)
 	var out []string
 	for _, path := range slices.Sorted(maps.Keys(before)) {
 		if !after[path] {
@@ -157,7 +157,7 @@ func difference(t *testing.T, obj, old runtime.Object, drop func(obj, old runtim
 			t.Errorf("%s came from nowhere", path)
 		}
 	}
-	if len(untouched) != len(flat(t, old)) {
+	if len(untouched) != len(valuePaths(t, old)) {
 		t.Error("the stored object was changed")
 	}
 	if len(out) == 0 {
@@ -166,8 +166,8 @@ func difference(t *testing.T, obj, old runtime.Object, drop func(obj, old runtim
 	return strings.Join(out, "\n") + "\n"
 }
 
-// flat returns the paths of all values of an object.
-func flat(t *testing.T, obj runtime.Object) map[string]bool {
+// valuePaths returns the paths of all values of an object.
+func valuePaths(t *testing.T, obj runtime.Object) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
 	if obj == nil {

@@ -52,7 +52,7 @@ func HandOver(ctx context.Context, source watch.Interface) watch.Interface {
 	}
 	r.relay = newRelay(source)
 	go r.relay.run()
-	return silent{r.relay}
+	return responseWatch{r.relay}
 }
 
 // Watch returns the watch for the client, given the one of the response.
@@ -63,7 +63,7 @@ func (r *Receiver) Watch(response watch.Interface) watch.Interface {
 		r.abandoned = true
 		return response
 	}
-	return received{r.relay, response}
+	return clientWatch{r.relay, response}
 }
 
 // Abandon ends the watch of a request that has failed.
@@ -78,11 +78,11 @@ func (r *Receiver) Abandon() {
 
 // relay passes events on until the source ends or it is stopped.
 type relay struct {
-	source  watch.Interface
-	events  chan watch.Event // for the client; closed at the end
-	silence chan watch.Event // for the response; closed at the end
-	stopped chan struct{}
-	stop    sync.Once
+	source         watch.Interface
+	events         chan watch.Event // for the client; closed at the end
+	responseEvents chan watch.Event // for the response; closed at the end
+	stopped        chan struct{}
+	stop           sync.Once
 }
 
 // pendingEvents is how many events may wait for the client before the source does.
@@ -90,16 +90,16 @@ const pendingEvents = 100
 
 func newRelay(source watch.Interface) *relay {
 	return &relay{
-		source:  source,
-		events:  make(chan watch.Event, pendingEvents),
-		silence: make(chan watch.Event),
-		stopped: make(chan struct{}),
+		source:         source,
+		events:         make(chan watch.Event, pendingEvents),
+		responseEvents: make(chan watch.Event),
+		stopped:        make(chan struct{}),
 	}
 }
 
 func (r *relay) run() {
 	defer close(r.events)
-	defer close(r.silence)
+	defer close(r.responseEvents)
 	defer r.Stop()
 	for {
 		select {
@@ -139,26 +139,26 @@ func asDecoded(event watch.Event) runtime.Object {
 	return object
 }
 
-// silent is the watch of the response. It has no events.
-type silent struct{ relay *relay }
+// responseWatch is the watch of the response. It has no events.
+type responseWatch struct{ relay *relay }
 
 // Stop implements watch.Interface.
-func (s silent) Stop() { s.relay.Stop() }
+func (w responseWatch) Stop() { w.relay.Stop() }
 
 // ResultChan implements watch.Interface.
-func (s silent) ResultChan() <-chan watch.Event { return s.relay.silence }
+func (w responseWatch) ResultChan() <-chan watch.Event { return w.relay.responseEvents }
 
-// received is the watch of the client.
-type received struct {
+// clientWatch is the watch of the client.
+type clientWatch struct {
 	relay    *relay
 	response watch.Interface
 }
 
 // Stop implements watch.Interface. It ends the request, too.
-func (r received) Stop() {
-	r.relay.Stop()
-	r.response.Stop()
+func (w clientWatch) Stop() {
+	w.relay.Stop()
+	w.response.Stop()
 }
 
 // ResultChan implements watch.Interface.
-func (r received) ResultChan() <-chan watch.Event { return r.relay.events }
+func (w clientWatch) ResultChan() <-chan watch.Event { return w.relay.events }

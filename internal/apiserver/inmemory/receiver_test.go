@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// watching serves a watch over a Receiver, as handlers of k8s.io/apiserver do. The returned channel
+// serveWatch serves a watch over a Receiver, as handlers of k8s.io/apiserver do. The returned channel
 // is closed when the handler has returned.
-func watching(source watch.Interface) (http.RoundTripper, <-chan struct{}) {
+func serveWatch(source watch.Interface) (http.RoundTripper, <-chan struct{}) {
 	ended := make(chan struct{})
 	t := &Transport{}
 	t.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -48,8 +48,8 @@ type response struct {
 func (r response) Stop()                          { r.Body.Close() }
 func (r response) ResultChan() <-chan watch.Event { return r.events }
 
-// begin starts a watch.
-func begin(t *testing.T, transport http.RoundTripper) watch.Interface {
+// startWatch starts a watch.
+func startWatch(t *testing.T, transport http.RoundTripper) watch.Interface {
 	t.Helper()
 	ctx, receiver := WithReceiver(t.Context())
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://server/watch", nil)
@@ -84,8 +84,8 @@ func (s shared) CacheEncode(runtime.Identifier, func(runtime.Object, io.Writer) 
 func TestEventsAreObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := watch.NewFake()
-		transport, ended := watching(source)
-		w := begin(t, transport)
+		transport, ended := serveWatch(source)
+		w := startWatch(t, transport)
 		own, common := pod("own"), pod("common")
 		go func() {
 			source.Add(own)
@@ -127,8 +127,8 @@ func TestEndOfAWatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				source := watch.NewFake()
-				transport, ended := watching(source)
-				w := begin(t, transport)
+				transport, ended := serveWatch(source)
+				w := startWatch(t, transport)
 				end(w, source)
 				<-ended
 				synctest.Wait()

@@ -35,7 +35,7 @@ type Authorizer struct {
 }
 
 // Authorize allows a node to access its own objects. It has no opinion about other requests.
-func (n *Authorizer) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+func (az *Authorizer) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	node, isNode := identity(a.GetUser())
 	switch {
 	case !isNode:
@@ -43,7 +43,7 @@ func (n *Authorizer) Authorize(ctx context.Context, a authorizer.Attributes) (au
 	case node == "":
 		return authorizer.DecisionNoOpinion, fmt.Sprintf("user %q is not the name of a node", a.GetUser().GetName()), nil
 	}
-	allowed, reason, err := n.decide(ctx, node, a)
+	allowed, reason, err := az.decide(ctx, node, a)
 	if err != nil {
 		return authorizer.DecisionNoOpinion, "", err
 	}
@@ -54,16 +54,16 @@ func (n *Authorizer) Authorize(ctx context.Context, a authorizer.Attributes) (au
 }
 
 // decide reports whether a node may make a request, or returns the reason why not.
-func (n *Authorizer) decide(ctx context.Context, node string, a authorizer.Attributes) (bool, string, error) {
+func (az *Authorizer) decide(ctx context.Context, node string, a authorizer.Attributes) (bool, string, error) {
 	if !a.IsResourceRequest() {
-		return n.Rules(a), "", nil
+		return az.Rules(a), "", nil
 	}
 	resource := a.GetAPIGroup() + "/" + a.GetResource()
 	if of, ok := ofRelatedObjects()[resource]; ok {
 		if !of.verbs.allow(a) {
 			return false, of.refusal, nil
 		}
-		return n.related(ctx, node, a)
+		return az.related(ctx, node, a)
 	}
 	switch resource {
 	case "coordination.k8s.io/leases":
@@ -78,11 +78,11 @@ func (n *Authorizer) decide(ctx context.Context, node string, a authorizer.Attri
 		return ownName(node, a, verbs{"": {"create", "update", "patch"}, "status": {"update", "patch"}},
 			verbs{"": {"get", "list", "watch"}})
 	case "/pods":
-		return n.pods(ctx, node, a)
+		return az.pods(ctx, node, a)
 	case "resource.k8s.io/resourceslices":
-		return n.slices(ctx, node, a)
+		return az.slices(ctx, node, a)
 	}
-	return n.Rules(a), "", nil
+	return az.Rules(a), "", nil
 }
 
 // verbs are what may be done to objects of a resource, by subresource; "" is the object itself.
@@ -126,7 +126,7 @@ func ownName(node string, a authorizer.Attributes, anyName, named verbs) (bool, 
 	return false, "a node may only use the one with its own name", nil
 }
 
-func (n *Authorizer) pods(ctx context.Context, node string, a authorizer.Attributes) (bool, string, error) {
+func (az *Authorizer) pods(ctx context.Context, node string, a authorizer.Attributes) (bool, string, error) {
 	switch a.GetSubresource() + " " + a.GetVerb() {
 	case " create", " delete", "status update", "status patch", "eviction create":
 		return true, "", nil // Restrict checks the node of the pod.
@@ -139,13 +139,13 @@ func (n *Authorizer) pods(ctx context.Context, node string, a authorizer.Attribu
 		if a.GetName() == "" {
 			return false, "a node may only list pods with the field selector spec.nodeName=" + node, nil
 		}
-		pod, ok, err := n.Objects.Pod(ctx, a.GetNamespace(), a.GetName())
+		pod, ok, err := az.Objects.Pod(ctx, a.GetNamespace(), a.GetName())
 		return ok && pod.Spec.NodeName == node, "the pod is not bound to the node", err
 	}
 	return false, "a node may not do that to pods", nil
 }
 
-func (n *Authorizer) slices(ctx context.Context, node string, a authorizer.Attributes) (bool, string, error) {
+func (az *Authorizer) slices(ctx context.Context, node string, a authorizer.Attributes) (bool, string, error) {
 	switch a.GetSubresource() + " " + a.GetVerb() {
 	case " create":
 		return true, "", nil // Restrict checks the node of the slice.
@@ -153,7 +153,7 @@ func (n *Authorizer) slices(ctx context.Context, node string, a authorizer.Attri
 		return selects(a, resourcev1.ResourceSliceSelectorNodeName,
 			node), "a node may only list slices with the field selector spec.nodeName=" + node, nil
 	case " get", " update", " patch", " delete":
-		slice, ok, err := n.Objects.ResourceSlice(ctx, a.GetName())
+		slice, ok, err := az.Objects.ResourceSlice(ctx, a.GetName())
 		return ok && slice.Spec.NodeName != nil && *slice.Spec.NodeName == node, "the slice is not one of the node", err
 	}
 	return false, "a node may not do that to slices", nil
@@ -174,16 +174,16 @@ func selects(a authorizer.Attributes, name, value string) bool {
 }
 
 // related reports whether a pod on the node refers to the object of a request.
-func (n *Authorizer) related(ctx context.Context, node string, a authorizer.Attributes) (bool, string, error) {
+func (az *Authorizer) related(ctx context.Context, node string, a authorizer.Attributes) (bool, string, error) {
 	if a.GetName() == "" {
 		return false, "a node may only use single objects of this kind", nil
 	}
-	pods, err := n.Objects.PodsOn(ctx, node)
+	pods, err := az.Objects.PodsOn(ctx, node)
 	if err != nil {
 		return false, "", err
 	}
 	for _, pod := range pods {
-		ok, err := n.refers(ctx, pod, a)
+		ok, err := az.refers(ctx, pod, a)
 		if ok || err != nil {
 			return ok, "", err
 		}
@@ -191,11 +191,11 @@ func (n *Authorizer) related(ctx context.Context, node string, a authorizer.Attr
 	return false, fmt.Sprintf("no pod on node %s refers to it", node), nil
 }
 
-func (n *Authorizer) refers(ctx context.Context, pod *core.Pod, a authorizer.Attributes) (bool, error) {
+func (az *Authorizer) refers(ctx context.Context, pod *core.Pod, a authorizer.Attributes) (bool, error) {
 	r := referencesOf(pod)
 	if a.GetResource() == "persistentvolumes" {
 		for _, name := range r.volumeClaims {
-			claim, ok, err := n.Objects.VolumeClaim(ctx, pod.Namespace, name)
+			claim, ok, err := az.Objects.VolumeClaim(ctx, pod.Namespace, name)
 			if err != nil {
 				return false, err
 			}

@@ -21,7 +21,7 @@ import (
 
 // Restrict rejects writes of a node to objects that are not its own. Users that are not nodes are
 // not restricted.
-func (n *Authorizer) Restrict(ctx context.Context, a admission.Attributes) error {
+func (az *Authorizer) Restrict(ctx context.Context, a admission.Attributes) error {
 	node, isNode := identity(a.GetUserInfo())
 	if !isNode {
 		return nil
@@ -29,7 +29,7 @@ func (n *Authorizer) Restrict(ctx context.Context, a admission.Attributes) error
 	if node == "" {
 		return admission.NewForbidden(a, fmt.Errorf("user %q is not the name of a node", a.GetUserInfo().GetName()))
 	}
-	why, err := restriction{n.Objects, node, n.Issuer}.check(ctx, a)
+	why, err := restriction{az.Objects, node, az.Issuer}.check(ctx, a)
 	if err == nil && why != "" {
 		err = admission.NewForbidden(a, fmt.Errorf("node %q: %s", node, why))
 	}

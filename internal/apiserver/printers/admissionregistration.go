@@ -9,7 +9,7 @@ import (
 
 func webhookConfigurationColumns() []metav1.TableColumnDefinition {
 	return []metav1.TableColumnDefinition{
-		nameColumn(), computed("Webhooks", "integer", "The number of webhooks of the configuration."), ageColumn(),
+		nameColumn(), computedColumn("Webhooks", "integer", "The number of webhooks of the configuration."), ageColumn(),
 	}
 }
 
@@ -36,8 +36,8 @@ func ValidatingWebhookConfiguration() Printer {
 // policyColumns returns the columns of a policy, with a column for the number of its parts.
 func policyColumns(title, description string) []metav1.TableColumnDefinition {
 	return []metav1.TableColumnDefinition{
-		nameColumn(), computed(title, "integer", description),
-		computed("ParamKind", "string", "The kind of the objects that parameterize the policy."), ageColumn(),
+		nameColumn(), computedColumn(title, "integer", description),
+		computedColumn("ParamKind", "string", "The kind of the objects that parameterize the policy."), ageColumn(),
 	}
 }
 
@@ -66,8 +66,8 @@ func paramKind(kind *admissionregistrationv1.ParamKind) string {
 
 func policyBindingColumns() []metav1.TableColumnDefinition {
 	return []metav1.TableColumnDefinition{
-		nameColumn(), computed("PolicyName", "string", "The policy that the binding puts into force."),
-		computed("ParamRef", "string", "The objects that parameterize the policy."), ageColumn(),
+		nameColumn(), computedColumn("PolicyName", "string", "The policy that the binding puts into force."),
+		computedColumn("ParamRef", "string", "The objects that parameterize the policy."), ageColumn(),
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 func Deployment() Printer {
 	return typed(append([]metav1.TableColumnDefinition{
 		nameColumn(),
-		computed("Ready", "string", "The number of pods that are ready, of the desired number."),
+		computedColumn("Ready", "string", "The number of pods that are ready, of the desired number."),
 		column("Up-to-date", "string", appsv1.DeploymentStatus{}, "updatedReplicas"),
 		column("Available", "string", appsv1.DeploymentStatus{}, "availableReplicas"),
 		ageColumn(),
@@ -53,13 +53,13 @@ func ReplicaSet() Printer {
 }
 
 func templateColumns(selector metav1.TableColumnDefinition) []metav1.TableColumnDefinition {
-	return append(containerColumns(), wide(selector))
+	return append(containerColumns(), wideOnly(selector))
 }
 
 func containerColumns() []metav1.TableColumnDefinition {
 	return []metav1.TableColumnDefinition{
-		wide(computed("Containers", "string", "The names of the template's containers.")),
-		wide(computed("Images", "string", "The images of the template's containers.")),
+		wideOnly(computedColumn("Containers", "string", "The names of the template's containers.")),
+		wideOnly(computedColumn("Images", "string", "The images of the template's containers.")),
 	}
 }
 
@@ -83,7 +83,7 @@ func selector(s *metav1.LabelSelector) string {
 func StatefulSet() Printer {
 	columns := []metav1.TableColumnDefinition{
 		nameColumn(),
-		computed("Ready", "string", "The number of pods that are ready, of the desired number."),
+		computedColumn("Ready", "string", "The number of pods that are ready, of the desired number."),
 		ageColumn(),
 	}
 	return typed(append(columns, containerColumns()...), func(s *apps.StatefulSet, now time.Time) []any {
@@ -124,7 +124,7 @@ func DaemonSet() Printer {
 func ControllerRevision() Printer {
 	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
-		computed("Controller", "string", "The object of whose template this is a revision."),
+		computedColumn("Controller", "string", "The object of whose template this is a revision."),
 		column("Revision", "string", appsv1.ControllerRevision{}, "revision"),
 		ageColumn(),
 	}, func(r *appsv1.ControllerRevision, now time.Time) []any {
@@ -166,9 +166,9 @@ func ReplicationController() Printer {
 func PodTemplate() Printer {
 	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
-		computed("Containers", "string", "The names of the template's containers."),
-		computed("Images", "string", "The images of the template's containers."),
-		computed("Pod Labels", "string", "The labels of the template."),
+		computedColumn("Containers", "string", "The names of the template's containers."),
+		computedColumn("Images", "string", "The images of the template's containers."),
+		computedColumn("Pod Labels", "string", "The labels of the template."),
 	}, func(t *core.PodTemplate, _ time.Time) []any {
 		names, images := containers(t.Template.Spec.Containers)
 		return []any{t.Name, names, images, labels.FormatLabels(t.Template.Labels)}

@@ -12,13 +12,13 @@ func column(title, kind string, of documented, field string) metav1.TableColumnD
 	return metav1.TableColumnDefinition{Name: title, Type: kind, Description: of.SwaggerDoc()[field]}
 }
 
-// computed returns a column that is not a single field.
-func computed(title, kind, description string) metav1.TableColumnDefinition {
+// computedColumn returns a column that is not a single field.
+func computedColumn(title, kind, description string) metav1.TableColumnDefinition {
 	return metav1.TableColumnDefinition{Name: title, Type: kind, Description: description}
 }
 
-// wide returns the column as one that is only shown with -o wide.
-func wide(c metav1.TableColumnDefinition) metav1.TableColumnDefinition {
+// wideOnly returns the column as one that is only shown with -o wide.
+func wideOnly(c metav1.TableColumnDefinition) metav1.TableColumnDefinition {
 	c.Priority = 1
 	return c
 }

@@ -13,7 +13,7 @@ import (
 func Namespace() Printer {
 	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
-		computed("Status", "string", "Whether the namespace is in use or being deleted."),
+		computedColumn("Status", "string", "Whether the namespace is in use or being deleted."),
 		ageColumn(),
 	}, func(ns *corev1.Namespace, now time.Time) []any {
 		return []any{ns.Name, string(ns.Status.Phase), age(ns.CreationTimestamp, now)}

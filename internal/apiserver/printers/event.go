@@ -11,17 +11,17 @@ import (
 
 // Event returns the printer of Events.
 func Event() Printer {
-	name := wide(nameColumn())
+	name := wideOnly(nameColumn())
 	return typed([]metav1.TableColumnDefinition{
 		column("Last Seen", "string", corev1.Event{}, "lastTimestamp"),
 		column("Type", "string", corev1.Event{}, "type"),
 		column("Reason", "string", corev1.Event{}, "reason"),
 		column("Object", "string", corev1.Event{}, "involvedObject"),
-		wide(column("Subobject", "string", corev1.ObjectReference{}, "fieldPath")),
-		wide(column("Source", "string", corev1.Event{}, "source")),
+		wideOnly(column("Subobject", "string", corev1.ObjectReference{}, "fieldPath")),
+		wideOnly(column("Source", "string", corev1.Event{}, "source")),
 		column("Message", "string", corev1.Event{}, "message"),
-		wide(column("First Seen", "string", corev1.Event{}, "firstTimestamp")),
-		wide(column("Count", "string", corev1.Event{}, "count")),
+		wideOnly(column("First Seen", "string", corev1.Event{}, "firstTimestamp")),
+		wideOnly(column("Count", "string", corev1.Event{}, "count")),
 		name,
 	}, eventCells)
 }

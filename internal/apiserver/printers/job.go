@@ -17,9 +17,9 @@ import (
 func Job() Printer {
 	return typed(append([]metav1.TableColumnDefinition{
 		nameColumn(),
-		computed("Status", "string", "The status of the Job, by its conditions."),
+		computedColumn("Status", "string", "The status of the Job, by its conditions."),
 		column("Completions", "string", batchv1.JobStatus{}, "succeeded"),
-		computed("Duration", "string", "The time that the Job took, or has been running."),
+		computedColumn("Duration", "string", "The time that the Job took, or has been running."),
 		ageColumn(),
 	}, templateColumns(column("Selector", "string", batchv1.JobSpec{}, "selector"))...),
 		func(j *batch.Job, now time.Time) []any {

@@ -23,10 +23,10 @@ func NetworkPolicy() Printer {
 func Ingress() Printer {
 	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
-		computed("Class", "string", "The IngressClass whose controller serves it."),
-		computed("Hosts", "string", "The hosts of the rules."),
-		computed("Address", "string", "The addresses of the load balancer."),
-		computed("Ports", "string", "The ports that it serves."),
+		computedColumn("Class", "string", "The IngressClass whose controller serves it."),
+		computedColumn("Hosts", "string", "The hosts of the rules."),
+		computedColumn("Address", "string", "The addresses of the load balancer."),
+		computedColumn("Ports", "string", "The ports that it serves."),
 		ageColumn(),
 	}, func(i *networkingv1.Ingress, now time.Time) []any {
 		class, ports := "<none>", "80"
@@ -74,8 +74,8 @@ func ingressAddresses(i *networkingv1.Ingress) string {
 func IngressClass() Printer {
 	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
-		computed("Controller", "string", "The controller that serves Ingresses of the class."),
-		computed("Parameters", "string", "The object with further parameters of the class."),
+		computedColumn("Controller", "string", "The controller that serves Ingresses of the class."),
+		computedColumn("Parameters", "string", "The object with further parameters of the class."),
 		ageColumn(),
 	}, func(c *networkingv1.IngressClass, now time.Time) []any {
 		name, parameters := c.Name, "<none>"

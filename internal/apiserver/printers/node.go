@@ -20,15 +20,15 @@ const (
 func Node() Printer {
 	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
-		computed("Status", "string", "Whether the node is ready, and whether new pods may be placed on it."),
-		computed("Roles", "string", "The roles in the node's labels."),
+		computedColumn("Status", "string", "Whether the node is ready, and whether new pods may be placed on it."),
+		computedColumn("Roles", "string", "The roles in the node's labels."),
 		ageColumn(),
 		column("Version", "string", corev1.NodeSystemInfo{}, "kubeletVersion"),
-		wide(column("Internal-IP", "string", corev1.NodeStatus{}, "addresses")),
-		wide(column("External-IP", "string", corev1.NodeStatus{}, "addresses")),
-		wide(column("OS-Image", "string", corev1.NodeSystemInfo{}, "osImage")),
-		wide(column("Kernel-Version", "string", corev1.NodeSystemInfo{}, "kernelVersion")),
-		wide(column("Container-Runtime", "string", corev1.NodeSystemInfo{}, "containerRuntimeVersion")),
+		wideOnly(column("Internal-IP", "string", corev1.NodeStatus{}, "addresses")),
+		wideOnly(column("External-IP", "string", corev1.NodeStatus{}, "addresses")),
+		wideOnly(column("OS-Image", "string", corev1.NodeSystemInfo{}, "osImage")),
+		wideOnly(column("Kernel-Version", "string", corev1.NodeSystemInfo{}, "kernelVersion")),
+		wideOnly(column("Container-Runtime", "string", corev1.NodeSystemInfo{}, "containerRuntimeVersion")),
 	}, nodeCells)
 }
 

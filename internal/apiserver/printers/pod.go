@@ -19,14 +19,14 @@ const nodeUnreachable = "NodeLost"
 func Pod() Printer {
 	p := typed([]metav1.TableColumnDefinition{
 		nameColumn(),
-		computed("Ready", "string", "The number of the pod's containers that are ready, of those that keep running."),
-		computed("Status", "string", "The pod's phase, or a more detailed state of its containers."),
-		computed("Restarts", "string", "The number of container restarts, and the time of the last one."),
+		computedColumn("Ready", "string", "The number of the pod's containers that are ready, of those that keep running."),
+		computedColumn("Status", "string", "The pod's phase, or a more detailed state of its containers."),
+		computedColumn("Restarts", "string", "The number of container restarts, and the time of the last one."),
 		ageColumn(),
-		wide(column("IP", "string", corev1.PodStatus{}, "podIP")),
-		wide(column("Node", "string", corev1.PodSpec{}, "nodeName")),
-		wide(column("Nominated Node", "string", corev1.PodStatus{}, "nominatedNodeName")),
-		wide(column("Readiness Gates", "string", corev1.PodSpec{}, "readinessGates")),
+		wideOnly(column("IP", "string", corev1.PodStatus{}, "podIP")),
+		wideOnly(column("Node", "string", corev1.PodSpec{}, "nodeName")),
+		wideOnly(column("Nominated Node", "string", corev1.PodStatus{}, "nominatedNodeName")),
+		wideOnly(column("Readiness Gates", "string", corev1.PodSpec{}, "readinessGates")),
 	}, podCells)
 	p.conditions = podConditions
 	return p

@@ -16,15 +16,15 @@ func ResourcePoolStatusRequest() Printer {
 	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Driver", "string", upstreamv1alpha3.ResourcePoolStatusRequestSpec{}, "driver"),
-		computed("Total", "string", "The devices of all pools in the list."),
-		computed("Available", "string", "The devices of these that can be allocated."),
-		computed("Allocated", "string", "The devices of these that are allocated."),
-		computed("Unavailable", "string",
+		computedColumn("Total", "string", "The devices of all pools in the list."),
+		computedColumn("Available", "string", "The devices of these that can be allocated."),
+		computedColumn("Allocated", "string", "The devices of these that are allocated."),
+		computedColumn("Unavailable", "string",
 			"The devices of these that are not allocated and cannot be, because of taints or of other allocated devices."),
-		computed("Errors", "string", "The pools of the list that have a validationError."),
-		computed("Pools", "integer", "The pools that match the request."),
-		computed("Status", "string", "Whether the request is pending, complete or failed."),
-		computed("Completed", "string", "The time since the request was completed."),
+		computedColumn("Errors", "string", "The pools of the list that have a validationError."),
+		computedColumn("Pools", "integer", "The pools that match the request."),
+		computedColumn("Status", "string", "Whether the request is pending, complete or failed."),
+		computedColumn("Completed", "string", "The time since the request was completed."),
 	}, func(r *upstreamv1alpha3.ResourcePoolStatusRequest, now time.Time) []any {
 		row := []any{r.Name, r.Spec.Driver}
 		for _, n := range poolTotals(r.Status) {

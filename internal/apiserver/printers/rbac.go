@@ -37,9 +37,9 @@ func bindingColumns(of documented) []metav1.TableColumnDefinition {
 		nameColumn(),
 		column("Role", "string", of, "roleRef"),
 		ageColumn(),
-		wide(computed("Users", "string", "The users to which the role is granted.")),
-		wide(computed("Groups", "string", "The groups to which the role is granted.")),
-		wide(computed("ServiceAccounts", "string", "The service accounts to which the role is granted.")),
+		wideOnly(computedColumn("Users", "string", "The users to which the role is granted.")),
+		wideOnly(computedColumn("Groups", "string", "The groups to which the role is granted.")),
+		wideOnly(computedColumn("ServiceAccounts", "string", "The service accounts to which the role is granted.")),
 	}
 }
 

@@ -17,11 +17,11 @@ import (
 func ResourceClaim() Printer {
 	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
-		computed("State", "string", "Whether the claim is pending, allocated, reserved or deleted."),
+		computedColumn("State", "string", "Whether the claim is pending, allocated, reserved or deleted."),
 		ageColumn(),
-		wide(computed("Devices", "string", "The allocated devices, by pool and name.")),
-		wide(computed("Nodes", "string", "The nodes on which the devices can be used.")),
-		wide(computed("Reserved For", "string", "The consumers of the claim.")),
+		wideOnly(computedColumn("Devices", "string", "The allocated devices, by pool and name.")),
+		wideOnly(computedColumn("Nodes", "string", "The nodes on which the devices can be used.")),
+		wideOnly(computedColumn("Reserved For", "string", "The consumers of the claim.")),
 	}, func(c *resource.ResourceClaim, now time.Time) []any {
 		return []any{
 			c.Name, claimState(c), age(c.CreationTimestamp, now),
@@ -122,8 +122,8 @@ func ResourceSlice() Printer {
 		column("Driver", "string", doc, "driver"),
 		column("Pool", "string", resourcev1.ResourcePool{}, "name"),
 		ageColumn(),
-		wide(computed("Generation", "integer", "The generation of the pool to which the slice belongs.")),
-		wide(computed("Devices", "integer", "The number of devices in the slice.")),
+		wideOnly(computedColumn("Generation", "integer", "The generation of the pool to which the slice belongs.")),
+		wideOnly(computedColumn("Devices", "integer", "The number of devices in the slice.")),
 	}, func(s *resourcev1.ResourceSlice, now time.Time) []any {
 		return []any{
 			s.Name, ptr.Deref(s.Spec.NodeName, ""), s.Spec.Driver, s.Spec.Pool.Name, age(s.CreationTimestamp, now),

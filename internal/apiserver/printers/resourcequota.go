@@ -15,8 +15,8 @@ import (
 func ResourceQuota() Printer {
 	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
-		computed("Request", "string", "What is used, and what may be used, of requests and counts."),
-		computed("Limit", "string", "What is used, and what may be used, of limits."),
+		computedColumn("Request", "string", "What is used, and what may be used, of requests and counts."),
+		computedColumn("Limit", "string", "What is used, and what may be used, of limits."),
 		ageColumn(),
 	}, func(q *corev1.ResourceQuota, now time.Time) []any {
 		var requests, limits []string

@@ -37,12 +37,12 @@ func PodGroup() Printer {
 	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Policy", "string", doc, "schedulingPolicy"),
-		computed("Workload", "string", "The Workload from which the group was created."),
-		computed("Status", "string", "Whether the group is scheduled, and the reason if not."),
+		computedColumn("Workload", "string", "The Workload from which the group was created."),
+		computedColumn("Status", "string", "Whether the group is scheduled, and the reason if not."),
 		ageColumn(),
-		wide(computed("Claims", "string", "The group's claims: the name of each entry, and the ResourceClaim for it.")),
-		wide(computed("Min", "integer", "How many pods are placed together at least.")),
-		wide(computed("Reason", "string", "In short, why the group is not scheduled.")),
+		wideOnly(computedColumn("Claims", "string", "The group's claims: the name of each entry, and the ResourceClaim for it.")),
+		wideOnly(computedColumn("Min", "integer", "How many pods are placed together at least.")),
+		wideOnly(computedColumn("Reason", "string", "In short, why the group is not scheduled.")),
 	}, func(g *scheduling.PodGroup, now time.Time) []any {
 		policy, workload, least := "Basic", "<none>", int64(1)
 		if gang := g.Spec.SchedulingPolicy.Gang; gang != nil {
@@ -64,9 +64,9 @@ func CompositePodGroup() Printer {
 	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Policy", "string", doc, "schedulingPolicy"),
-		computed("Workload", "string", "The Workload from which the group was created."),
+		computedColumn("Workload", "string", "The Workload from which the group was created."),
 		ageColumn(),
-		wide(column("Parent", "string", doc, "parentCompositePodGroupName")),
+		wideOnly(column("Parent", "string", doc, "parentCompositePodGroupName")),
 	}, func(g *v1alpha3.CompositePodGroup, now time.Time) []any {
 		policy, workload := "Basic", "<none>"
 		if g.Spec.SchedulingPolicy.Gang != nil {
@@ -161,7 +161,7 @@ func Workload() Printer {
 	return typed([]metav1.TableColumnDefinition{
 		nameColumn(),
 		ageColumn(),
-		wide(computed("Templates", "string", "The names of the PodGroup templates.")),
+		wideOnly(computedColumn("Templates", "string", "The names of the PodGroup templates.")),
 	}, func(w *scheduling.Workload, now time.Time) []any {
 		names := make([]string, len(w.Spec.PodGroupTemplates))
 		for i := range w.Spec.PodGroupTemplates {

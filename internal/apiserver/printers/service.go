@@ -20,7 +20,7 @@ func Service() Printer {
 		column("External-IP", "string", doc, "externalIPs"),
 		column("Port(s)", "string", doc, "ports"),
 		ageColumn(),
-		wide(column("Selector", "string", doc, "selector")),
+		wideOnly(column("Selector", "string", doc, "selector")),
 	}, func(s *corev1.Service, now time.Time) []any {
 		ip := ""
 		if len(s.Spec.ClusterIPs) > 0 {

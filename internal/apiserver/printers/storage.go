@@ -123,7 +123,7 @@ func tokenAudiences(requests []storagev1.TokenRequest) string {
 // CSINode returns the printer of CSINodes.
 func CSINode() Printer {
 	return typed([]metav1.TableColumnDefinition{
-		nameColumn(), computed("Drivers", "integer", "The number of CSI drivers on the node."), ageColumn(),
+		nameColumn(), computedColumn("Drivers", "integer", "The number of CSI drivers on the node."), ageColumn(),
 	}, func(n *storagev1.CSINode, now time.Time) []any {
 		return []any{n.Name, int64(len(n.Spec.Drivers)), age(n.CreationTimestamp, now)}
 	})

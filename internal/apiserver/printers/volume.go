@@ -24,7 +24,7 @@ func PersistentVolumeClaim() Printer {
 		column("StorageClass", "string", spec, "storageClassName"),
 		column("VolumeAttributesClass", "string", spec, "volumeAttributesClassName"),
 		ageColumn(),
-		wide(column("VolumeMode", "string", spec, "volumeMode")),
+		wideOnly(column("VolumeMode", "string", spec, "volumeMode")),
 	}, func(c *corev1.PersistentVolumeClaim, now time.Time) []any {
 		capacity, modes := "", ""
 		if c.Spec.VolumeName != "" {
@@ -54,7 +54,7 @@ func PersistentVolume() Printer {
 		column("VolumeAttributesClass", "string", spec, "volumeAttributesClassName"),
 		column("Reason", "string", status, "reason"),
 		ageColumn(),
-		wide(column("VolumeMode", "string", spec, "volumeMode")),
+		wideOnly(column("VolumeMode", "string", spec, "volumeMode")),
 	}, func(v *corev1.PersistentVolume, now time.Time) []any {
 		claim, size := "", v.Spec.Capacity[corev1.ResourceStorage]
 		if ref := v.Spec.ClaimRef; ref != nil {

@@ -35,15 +35,15 @@ func TestTooLarge(t *testing.T) {
 			{VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &large}}},
 		},
 	}}
-	want(t, pod, "spec.containers[1].resources.requests[cpu]", "spec.overhead[cpu]", "spec.volumes[0].emptyDir.sizeLimit")
+	wantTooLarge(t, pod, "spec.containers[1].resources.requests[cpu]", "spec.overhead[cpu]", "spec.volumes[0].emptyDir.sizeLimit")
 	slice := &resourcev1.ResourceSlice{Spec: resourcev1.ResourceSliceSpec{Devices: []resourcev1.Device{{
 		Capacity: map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{
 			"memory": {Value: large, RequestPolicy: &resourcev1.CapacityRequestPolicy{Default: &large}},
 		},
 	}}}}
-	want(t, slice, "spec.devices[0].capacity[memory].requestPolicy.default", "spec.devices[0].capacity[memory].value")
-	want(t, &corev1.Pod{})
-	want(t, &corev1.List{Items: []runtime.RawExtension{{}, {Object: slice}}},
+	wantTooLarge(t, slice, "spec.devices[0].capacity[memory].requestPolicy.default", "spec.devices[0].capacity[memory].value")
+	wantTooLarge(t, &corev1.Pod{})
+	wantTooLarge(t, &corev1.List{Items: []runtime.RawExtension{{}, {Object: slice}}},
 		"items[1].spec.devices[0].capacity[memory].requestPolicy.default",
 		"items[1].spec.devices[0].capacity[memory].value")
 }
@@ -57,10 +57,10 @@ func TestTypesThatContainThemselves(t *testing.T) {
 		Size  *resource.Quantity `json:"size"`
 	}
 	large := resource.MustParse("1e2000000000")
-	want(t, &node{Left: &node{Right: map[string]*node{"a": {Size: &large}}}}, "left.right[a].size")
+	wantTooLarge(t, &node{Left: &node{Right: map[string]*node{"a": {Size: &large}}}}, "left.right[a].size")
 }
 
-func want(t *testing.T, obj any, fields ...string) {
+func wantTooLarge(t *testing.T, obj any, fields ...string) {
 	t.Helper()
 	var got []string
 	for _, err := range NewFinder(reflect.TypeOf(obj)).TooLarge(obj) {

@@ -47,10 +47,10 @@ func certificateRoles() []rbacv1.ClusterRole {
 // joinBindings returns the bindings by which a machine with a token of the group JoiningGroup
 // becomes a node, nodes renew their certificates, and the API server reaches them.
 func joinBindings() []rbacv1.ClusterRoleBinding {
-	kubelets := bind(kubeletAdmin, userSubjects(KubeletClient)...)
+	kubelets := clusterRoleBinding(kubeletAdmin, userSubjects(KubeletClient)...)
 	kubelets.Name = "allot:apiserver-kubelet-client"
 	named := func(name, role, group string) rbacv1.ClusterRoleBinding {
-		b := bind(role, rbacv1.Subject{Kind: rbacv1.GroupKind, APIGroup: rbacv1.GroupName, Name: group})
+		b := clusterRoleBinding(role, rbacv1.Subject{Kind: rbacv1.GroupKind, APIGroup: rbacv1.GroupName, Name: group})
 		b.Name = name
 		return b
 	}

@@ -87,15 +87,15 @@ func (c *Controller) deleteRole(r *rbacv1.Role) { c.policy.DeleteRole(r.Namespac
 
 func (c *Controller) setClusterRole(r *rbacv1.ClusterRole) {
 	c.policy.SetRole("", r.Name, r.Rules)
-	c.touch()
+	c.signalChange()
 }
 
 func (c *Controller) deleteClusterRole(r *rbacv1.ClusterRole) {
 	c.policy.DeleteRole("", r.Name)
-	c.touch()
+	c.signalChange()
 }
 
-func (c *Controller) touch() {
+func (c *Controller) signalChange() {
 	select {
 	case c.changed <- struct{}{}:
 	default:
@@ -160,7 +160,7 @@ func (c *Controller) aggregate(ctx context.Context) {
 			case <-ctx.Done():
 			case <-time.After(retryAfter):
 			}
-			c.touch()
+			c.signalChange()
 		}
 	}
 }

@@ -5,7 +5,7 @@ package rbac
 var (
 	AggregatedSystemRules = aggregatedSystemRules
 	Attributes            = attributes
-	Bind                  = bind
+	Bind                  = clusterRoleBinding
 )
 
 // PartRoles returns the names of the roles of all parts.

@@ -51,7 +51,7 @@ func allowPaths(verbs, paths string) rbacv1.PolicyRule {
 func SystemRoles(served []Resource) []rbacv1.ClusterRole {
 	roles := slices.Concat(userRoles(), aggregatedRoles(served), partRoles(), certificateRoles())
 	for i := range roles {
-		mark(&roles[i].ObjectMeta)
+		markBootstrapped(&roles[i].ObjectMeta)
 	}
 	return roles
 }
@@ -62,25 +62,25 @@ func SystemBindings() []rbacv1.ClusterRoleBinding {
 		return rbacv1.Subject{Kind: rbacv1.GroupKind, APIGroup: rbacv1.GroupName, Name: name}
 	}
 	bindings := []rbacv1.ClusterRoleBinding{
-		bind("cluster-admin", group(user.SystemPrivilegedGroup)),
-		bind("system:monitoring", group(user.MonitoringGroup)),
-		bind("system:discovery", group(user.AllAuthenticated)),
-		bind("system:basic-user", group(user.AllAuthenticated)),
-		bind("system:public-info-viewer", group(user.AllAuthenticated), group(user.AllUnauthenticated)),
-		bind(nodeBinding), // the node authorizer has the rules; the group is bound to no role
+		clusterRoleBinding("cluster-admin", group(user.SystemPrivilegedGroup)),
+		clusterRoleBinding("system:monitoring", group(user.MonitoringGroup)),
+		clusterRoleBinding("system:discovery", group(user.AllAuthenticated)),
+		clusterRoleBinding("system:basic-user", group(user.AllAuthenticated)),
+		clusterRoleBinding("system:public-info-viewer", group(user.AllAuthenticated), group(user.AllUnauthenticated)),
+		clusterRoleBinding(nodeBinding), // the node authorizer has the rules; the group is bound to no role
 	}
 	bindings = append(bindings, joinBindings()...)
 	for _, p := range parts() {
-		bindings = append(bindings, bind(p.role, p.subjects...))
+		bindings = append(bindings, clusterRoleBinding(p.role, p.subjects...))
 	}
 	for i := range bindings {
-		mark(&bindings[i].ObjectMeta)
+		markBootstrapped(&bindings[i].ObjectMeta)
 	}
 	return bindings
 }
 
-// bind returns a ClusterRoleBinding with the name of the ClusterRole.
-func bind(role string, subjects ...rbacv1.Subject) rbacv1.ClusterRoleBinding {
+// clusterRoleBinding returns a ClusterRoleBinding with the name of the ClusterRole.
+func clusterRoleBinding(role string, subjects ...rbacv1.Subject) rbacv1.ClusterRoleBinding {
 	return rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: role},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
@@ -88,8 +88,8 @@ func bind(role string, subjects ...rbacv1.Subject) rbacv1.ClusterRoleBinding {
 	}
 }
 
-// mark marks an object as created and maintained by the server.
-func mark(meta *metav1.ObjectMeta) {
+// markBootstrapped marks an object as created and maintained by the server.
+func markBootstrapped(meta *metav1.ObjectMeta) {
 	if meta.Labels == nil {
 		meta.Labels = map[string]string{}
 	}

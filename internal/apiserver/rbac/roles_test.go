@@ -41,8 +41,8 @@ func TestSystemRolesAreBound(t *testing.T) {
 	}
 }
 
-// TestWhoMayDoWhat checks permissions that must not be granted accidentally.
-func TestWhoMayDoWhat(t *testing.T) {
+// TestSensitivePermissions checks permissions that must not be granted accidentally.
+func TestSensitivePermissions(t *testing.T) {
 	p := rbac.NewPolicy()
 	roles := rbac.SystemRoles(registry.Resources())
 	aggregated := rbac.AggregatedSystemRules(roles)
@@ -95,8 +95,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 	}
 }
 
-// TestNodesMay checks the permissions of every node, and of a machine that joins.
-func TestNodesMay(t *testing.T) {
+// TestPermissionsOfNodes checks the permissions of every node, and of a machine that joins.
+func TestPermissionsOfNodes(t *testing.T) {
 	p := rbac.NewPolicy()
 	for _, r := range rbac.SystemRoles(registry.Resources()) {
 		p.SetRole("", r.Name, r.Rules)

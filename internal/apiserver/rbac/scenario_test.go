@@ -33,8 +33,8 @@ func TestScenarios(t *testing.T) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			w.t = t
 			verbs := map[string]func(*datadriven.TestData) string{
-				"apply": w.apply, "delete": w.delete, "can": w.can, "rules": w.rules, "lacks": w.lacks, "aggregate": w.aggregate,
-				"gathered": w.gathered, "size": w.size,
+				"apply": w.apply, "delete": w.delete, "can": w.authorize, "rules": w.rules, "lacks": w.missingRules, "aggregate": w.aggregate,
+				"gathered": w.aggregatedRoles, "size": w.size,
 			}
 			run, ok := verbs[d.Cmd]
 			if !ok {
@@ -87,7 +87,7 @@ func (w *world) delete(d *datadriven.TestData) string {
 	return ""
 }
 
-func who(d *datadriven.TestData) user.Info {
+func userOf(d *datadriven.TestData) user.Info {
 	names := strings.Split(d.CmdArgs[0].Key, ";")
 	return &user.DefaultInfo{Name: names[0], Groups: names[1:]}
 }
@@ -99,11 +99,11 @@ func namespaceOf(d *datadriven.TestData) string {
 	return ""
 }
 
-func (w *world) can(d *datadriven.TestData) string {
+func (w *world) authorize(d *datadriven.TestData) string {
 	var out strings.Builder
 	for line := range strings.Lines(d.Input) {
 		line = strings.TrimSpace(line)
-		decision, reason, err := w.policy.Authorize(w.t.Context(), attributes(who(d), line))
+		decision, reason, err := w.policy.Authorize(w.t.Context(), attributes(userOf(d), line))
 		must(w.t, err)
 		answer := "no"
 		if decision == authorizer.DecisionAllow {
@@ -136,13 +136,13 @@ func attributes(who user.Info, line string) authorizer.Attributes {
 }
 
 func (w *world) rules(d *datadriven.TestData) string {
-	return describeAll(w.policy.Rules(who(d), namespaceOf(d)))
+	return describeAll(w.policy.Rules(userOf(d), namespaceOf(d)))
 }
 
-func (w *world) lacks(d *datadriven.TestData) string {
+func (w *world) missingRules(d *datadriven.TestData) string {
 	var rules []rbacv1.PolicyRule
 	must(w.t, yaml.Unmarshal([]byte(d.Input), &rules))
-	return lines(w.policy.Lacks(who(d), namespaceOf(d), rules))
+	return lines(w.policy.Lacks(userOf(d), namespaceOf(d), rules))
 }
 
 func (w *world) aggregate(d *datadriven.TestData) string {
@@ -158,7 +158,7 @@ func (w *world) aggregate(d *datadriven.TestData) string {
 	return "no such role"
 }
 
-func (w *world) gathered(*datadriven.TestData) string {
+func (w *world) aggregatedRoles(*datadriven.TestData) string {
 	all, err := AggregatedRules(w.roles)
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -23,7 +23,7 @@ func horizontalPodAutoscalers() entry {
 		},
 		newList:  func() runtime.Object { return &autoscalingv2.HorizontalPodAutoscalerList{} },
 		defaults: defaults.HorizontalPodAutoscaler,
-		olderDefaults: []defaulting{
+		olderDefaults: []defaultFunc{
 			defaultsOf(&autoscalingv1.HorizontalPodAutoscalerList{}, defaults.HorizontalPodAutoscalerV1),
 		},
 		printer:    printers.HorizontalPodAutoscaler,

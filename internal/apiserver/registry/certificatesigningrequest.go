@@ -144,5 +144,5 @@ func (s approvalStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Obj
 }
 
 func (s approvalStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
-	return s.kind.names.reset(fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("status", "certificate"))
+	return s.kind.names.fieldSets(fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("status", "certificate"))
 }

@@ -38,7 +38,7 @@ func newClaimStatus(store *genericregistry.Store, alone func() bool, refused fun
 	c := &claimStatus{
 		part:  newPart(store, s),
 		alone: alone,
-		keep:  func(w *deviceWrite, stored *resource.ResourceClaim) { go w.keep(ctx, stored) },
+		keep:  func(w *deviceWrite, stored *resource.ResourceClaim) { go w.endWhenShown(ctx, stored) },
 		stop:  stop,
 	}
 	stored, view := storedClaims{store}, newDeviceView(func(key claimKey) { go c.takeLate(ctx, key) })
@@ -108,7 +108,7 @@ func (c *claimStatus) settle(ctx context.Context, w *deviceWrite, stored *resour
 
 // takeBack removes the allocation that was just stored, unless the claim has been written since.
 func (c *claimStatus) takeBack(ctx context.Context, stored *resource.ResourceClaim) error {
-	return c.free(ctx, stored.Name, func(_ context.Context, now *resource.ResourceClaim) (bool, error) {
+	return c.deallocateIf(ctx, stored.Name, func(_ context.Context, now *resource.ResourceClaim) (bool, error) {
 		return now.ResourceVersion == stored.ResourceVersion, nil
 	})
 }
@@ -121,7 +121,7 @@ func (c *claimStatus) takeLate(ctx context.Context, key claimKey) {
 	defer cancel()
 	view := c.guard.view
 	for ctx.Err() == nil {
-		err := c.free(ctx, key.name, func(ctx context.Context, now *resource.ResourceClaim) (bool, error) {
+		err := c.deallocateIf(ctx, key.name, func(ctx context.Context, now *resource.ResourceClaim) (bool, error) {
 			err := view.await(ctx, versionOf(now.ResourceVersion))
 			return err == nil && view.late(key), err
 		})
@@ -144,8 +144,8 @@ func asServer(ctx context.Context, namespace string) context.Context {
 	return genericapirequest.WithUser(genericapirequest.WithNamespace(ctx, namespace), server)
 }
 
-// free removes the allocation from a claim if a condition holds for the stored version.
-func (c *claimStatus) free(
+// deallocateIf removes the allocation from a claim if a condition holds for the stored version.
+func (c *claimStatus) deallocateIf(
 	ctx context.Context, name string, when func(ctx context.Context, now *resource.ResourceClaim) (bool, error),
 ) error {
 	edit := func(ctx context.Context, _, now runtime.Object) (runtime.Object, error) {

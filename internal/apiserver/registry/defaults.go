@@ -23,11 +23,11 @@ func AddDefaults(scheme *runtime.Scheme, now func() time.Time) error {
 // server fills in.
 func noDefaults[P any](P) {}
 
-// defaulting adds the defaults of one Go type to a scheme.
-type defaulting func(scheme *runtime.Scheme) error
+// defaultFunc adds the defaults of one Go type to a scheme.
+type defaultFunc func(scheme *runtime.Scheme) error
 
 // defaultsOf defaults a type, and each item of its list type.
-func defaultsOf[T any, P pointer[T]](list runtime.Object, set func(P)) defaulting {
+func defaultsOf[T any, P pointer[T]](list runtime.Object, set func(P)) defaultFunc {
 	return func(scheme *runtime.Scheme) error {
 		example := P(new(T))
 		for _, obj := range []runtime.Object{example, list} {
@@ -47,7 +47,7 @@ func defaultsOf[T any, P pointer[T]](list runtime.Object, set func(P)) defaultin
 }
 
 func (k *kind[T, P]) addDefaults(scheme *runtime.Scheme) error {
-	for _, add := range append([]defaulting{defaultsOf(k.newList(), k.defaults)}, k.olderDefaults...) {
+	for _, add := range append([]defaultFunc{defaultsOf(k.newList(), k.defaults)}, k.olderDefaults...) {
 		if err := add(scheme); err != nil {
 			return err
 		}

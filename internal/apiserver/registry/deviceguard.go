@@ -46,11 +46,11 @@ type deviceWrite struct {
 	guard  *deviceGuard
 	dry    bool // dry run
 	claim  claimKey
-	gained []gain
+	gained []addedDevice
 }
 
-// gain is a device that a write adds to a claim.
-type gain struct {
+// addedDevice is a device that a write adds to a claim.
+type addedDevice struct {
 	id   deviceID
 	path *field.Path
 }
@@ -70,13 +70,13 @@ func (w *deviceWrite) reserve(ctx context.Context, claim, old *resource.Resource
 	defer w.guard.mu.Unlock()
 	w.claim = keyOf(claim)
 	for _, gain := range gained {
-		other, ok, err := w.guard.inTheWay(ctx, w.claim, gain.id)
+		other, ok, err := w.guard.conflictingClaim(ctx, w.claim, gain.id)
 		if err != nil {
 			return err
 		}
 		if ok {
 			w.guard.refused()
-			return refuse(w.claim, gain, other)
+			return conflictError(w.claim, gain, other)
 		}
 	}
 	if w.dry {
@@ -103,9 +103,9 @@ func (w *deviceWrite) settle(ctx context.Context, stored *resource.ResourceClaim
 		if view.inTime(w.claim, gain.id, version) {
 			continue
 		}
-		if rivals := view.rivals(w.claim, gain.id); len(rivals) > 0 {
+		if rivals := view.conflictingClaims(w.claim, gain.id); len(rivals) > 0 {
 			w.guard.refused()
-			return refuse(w.claim, gain, rivals[0])
+			return conflictError(w.claim, gain, rivals[0])
 		}
 		w.guard.refused()
 		claims := schema.GroupResource{Group: resourceGroup, Resource: "resourceclaims"}
@@ -115,9 +115,9 @@ func (w *deviceWrite) settle(ctx context.Context, stored *resource.ResourceClaim
 	return nil
 }
 
-// keep ends a write that added a device and was stored, as soon as the view shows it. Until then
+// endWhenShown ends a write that added a device and was stored, as soon as the view shows it. Until then
 // the guard keeps the reservation.
-func (w *deviceWrite) keep(ctx context.Context, stored *resource.ResourceClaim) {
+func (w *deviceWrite) endWhenShown(ctx context.Context, stored *resource.ResourceClaim) {
 	if w.guard.view.await(ctx, versionOf(stored.ResourceVersion)) == nil {
 		w.end()
 	}
@@ -150,15 +150,17 @@ func (w *deviceWrite) abandon() {
 	}
 }
 
-// inTheWay returns another claim that holds the device, or a conflicting share of it, or that is
+// conflictingClaim returns another claim that holds the device, or a conflicting share of it, or that is
 // about to get it.
-func (g *deviceGuard) inTheWay(ctx context.Context, key claimKey, id deviceID) (other claimKey, ok bool, err error) {
+func (g *deviceGuard) conflictingClaim(
+	ctx context.Context, key claimKey, id deviceID,
+) (other claimKey, ok bool, err error) {
 	for _, w := range g.underWay[id.withoutShare()] {
 		if w.claim != key && w.wants(id) {
 			return w.claim, true, nil
 		}
 	}
-	for _, rival := range g.view.rivals(key, id) {
+	for _, rival := range g.view.conflictingClaims(key, id) {
 		// The view may not show yet that the rival was deallocated.
 		stored, err := g.stored.get(ctx, rival)
 		switch {
@@ -174,7 +176,7 @@ func (g *deviceGuard) inTheWay(ctx context.Context, key claimKey, id deviceID) (
 
 // wants reports whether the write conflicts with an allocation of the device.
 func (w *deviceWrite) wants(id deviceID) bool {
-	return slices.ContainsFunc(w.gained, func(gain gain) bool { return gain.id.conflicts(id) })
+	return slices.ContainsFunc(w.gained, func(gain addedDevice) bool { return gain.id.conflicts(id) })
 }
 
 // conflicts reports whether two devices or shares cannot both be allocated.
@@ -182,10 +184,10 @@ func (d deviceID) conflicts(other deviceID) bool {
 	return d.withoutShare() == other.withoutShare() && sharesConflict(d.share, other.share)
 }
 
-// refuse returns an error with the name of the holder, if both claims are in the same namespace.
+// conflictError returns an error with the name of the holder, if both claims are in the same namespace.
 // Names in other namespaces are not revealed, because the scheduler writes the error into
 // conditions of pods.
-func refuse(key claimKey, gain gain, other claimKey) error {
+func conflictError(key claimKey, gain addedDevice, other claimKey) error {
 	text := "device is allocated to a claim of another namespace"
 	if other.namespace == key.namespace {
 		text = fmt.Sprintf("device is allocated to claim %s/%s", other.namespace, other.name)
@@ -195,7 +197,7 @@ func refuse(key claimKey, gain gain, other claimKey) error {
 }
 
 // gainedBy returns the devices that a claim holds exclusively, and did not before.
-func gainedBy(claim, old *resource.ResourceClaim) []gain {
+func gainedBy(claim, old *resource.ResourceClaim) []addedDevice {
 	if claim.Status.Allocation == nil {
 		return nil
 	}
@@ -203,11 +205,11 @@ func gainedBy(claim, old *resource.ResourceClaim) []gain {
 	for _, id := range devicesOf(old) {
 		had[id] = true
 	}
-	var gained []gain
+	var gained []addedDevice
 	for i := range claim.Status.Allocation.Devices.Results {
 		result := &claim.Status.Allocation.Devices.Results[i]
 		if id := resultID(result); exclusive(result) && !had[id] {
-			gained = append(gained, gain{id, field.NewPath("status", "allocation", "devices", "results").Index(i)})
+			gained = append(gained, addedDevice{id, field.NewPath("status", "allocation", "devices", "results").Index(i)})
 		}
 	}
 	return gained

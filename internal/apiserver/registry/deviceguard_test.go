@@ -64,8 +64,8 @@ func (s *claimStore) put(c *resource.ResourceClaim) *resource.ResourceClaim {
 	return c
 }
 
-// rivals are two claims whose allocations conflict.
-func rivals(claims []*resource.ResourceClaim) string {
+// conflictingClaims are two claims whose allocations conflict.
+func conflictingClaims(claims []*resource.ResourceClaim) string {
 	for _, a := range claims {
 		for _, b := range claims {
 			for _, x := range devicesOf(a) {
@@ -86,8 +86,8 @@ type apiServer struct {
 	blind bool       // it has listed the claims again, and does not know which was first
 }
 
-// underWay is a write that the guard has admitted.
-type underWay struct {
+// pendingWrite is a write that the guard has admitted.
+type pendingWrite struct {
 	server *apiServer
 	write  *deviceWrite
 	claim  *resource.ResourceClaim
@@ -99,7 +99,7 @@ type underWay struct {
 type guards struct {
 	store   *claimStore
 	servers []*apiServer
-	open    []*underWay
+	open    []*pendingWrite
 	settled map[claimKey]bool // claims whose client got a success response
 	names   []string
 }
@@ -146,7 +146,7 @@ func drawResult(t *rapid.T, claim string) resourcev1.DeviceRequestAllocationResu
 func (g *guards) begin(t *rapid.T) {
 	s := rapid.SampledFrom(g.servers).Draw(t, "server")
 	old, _ := g.store.get(t.Context(), claimKey{"ns", rapid.SampledFrom(g.names).Draw(t, "claim")})
-	w := &underWay{server: s, write: &deviceWrite{guard: s.guard}, claim: old.DeepCopy()}
+	w := &pendingWrite{server: s, write: &deviceWrite{guard: s.guard}, claim: old.DeepCopy()}
 	if w.claim.Status.Allocation == nil {
 		w.claim.Status.Allocation = &resource.AllocationResult{}
 		w.claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{drawResult(t, old.Name)}
@@ -155,13 +155,13 @@ func (g *guards) begin(t *rapid.T) {
 	}
 	if err := w.write.reserve(t.Context(), w.claim, old); err == nil {
 		g.open = append(g.open, w)
-	} else if !g.wanted(w.claim) {
+	} else if !g.isWanted(w.claim) {
 		t.Fatalf("refused without need: %v", err)
 	}
 }
 
-// wanted reports whether another claim has, or may get, a device of the claim.
-func (g *guards) wanted(claim *resource.ResourceClaim) bool {
+// isWanted reports whether another claim has, or may get, a device of the claim.
+func (g *guards) isWanted(claim *resource.ResourceClaim) bool {
 	others := []*resource.ResourceClaim{}
 	for _, c := range g.store.claims {
 		others = append(others, c)
@@ -176,7 +176,7 @@ func (g *guards) wanted(claim *resource.ResourceClaim) bool {
 	})
 }
 
-func (g *guards) pick(t *rapid.T) (int, *underWay) {
+func (g *guards) pick(t *rapid.T) (int, *pendingWrite) {
 	if len(g.open) == 0 {
 		t.Skip()
 	}
@@ -193,8 +193,8 @@ func (g *guards) write(t *rapid.T) {
 	}
 }
 
-// lose ends a write without a response to its client.
-func (g *guards) lose(t *rapid.T) {
+// loseResponse ends a write without a response to its client.
+func (g *guards) loseResponse(t *rapid.T) {
 	_, w := g.pick(t)
 	if w.over == nil {
 		w.server.guard.whenCertain = func(f func()) { w.over = f }
@@ -223,7 +223,7 @@ func (g *guards) end(t *rapid.T) {
 	g.open = slices.Delete(g.open, i, i+1)
 }
 
-func (g *guards) answer(t *rapid.T, w *underWay) {
+func (g *guards) answer(t *rapid.T, w *pendingWrite) {
 	key := keyOf(w.claim)
 	var err error
 	if len(w.write.gained) > 0 {
@@ -251,7 +251,7 @@ func (g *guards) show(t *rapid.T) {
 
 func (g *guards) showNext(s *apiServer) {
 	if s.shown < len(g.store.log) {
-		s.guard.view.show(g.store.log[s.shown], false)
+		s.guard.view.onChange(g.store.log[s.shown], false)
 		s.shown++
 	}
 }
@@ -283,9 +283,9 @@ func (g *guards) takeNext(t *rapid.T, s *apiServer) {
 	g.store.put(now)
 }
 
-// rest ends all writes without a response, as if their servers were killed; the remaining servers
+// endAllWrites ends all writes without a response, as if their servers were killed; the remaining servers
 // see everything.
-func (g *guards) rest(t *rapid.T) {
+func (g *guards) endAllWrites(t *rapid.T) {
 	for quiet := false; !quiet; {
 		quiet = true
 		for _, s := range g.servers {
@@ -299,7 +299,7 @@ func (g *guards) rest(t *rapid.T) {
 		}
 	}
 	if slices.ContainsFunc(g.servers, func(s *apiServer) bool { return !s.blind }) {
-		if two := rivals(slices.Collect(maps.Values(g.store.claims))); two != "" {
+		if two := conflictingClaims(slices.Collect(maps.Values(g.store.claims))); two != "" {
 			t.Fatalf("when all is at rest: %s", two)
 		}
 	}
@@ -315,14 +315,14 @@ func TestDeviceGuard(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				g := newGuards(servers)
 				actions := map[string]func(*rapid.T){
-					"begin": g.begin, "write": g.write, "lose": g.lose, "end": g.end, "show": g.show, "take late": g.takeLate,
+					"begin": g.begin, "write": g.write, "lose": g.loseResponse, "end": g.end, "show": g.show, "take late": g.takeLate,
 					"": g.check,
 				}
 				if rapid.Bool().Draw(t, "watches may fail") {
 					actions["look anew"] = g.lookAnew
 				}
 				t.Repeat(actions)
-				g.rest(t)
+				g.endAllWrites(t)
 			})
 		})
 	}
@@ -335,12 +335,12 @@ func (g *guards) check(t *rapid.T) {
 			have = append(have, claim)
 		}
 	}
-	if two := rivals(have); two != "" {
+	if two := conflictingClaims(have); two != "" {
 		t.Fatal(two)
 	}
 }
 
-func TestWhichErrorsSayThatNothingIsStored(t *testing.T) {
+func TestErrorsThatExcludeAWrite(t *testing.T) {
 	claims := schema.GroupResource{Resource: "resourceclaims"}
 	for _, tc := range []struct {
 		err  error

@@ -84,7 +84,7 @@ func (v *deviceView) follow(ctx context.Context, claims claimReader) error {
 
 // watch applies all events after those already seen, until the watch ends.
 func (v *deviceView) watch(ctx context.Context, claims claimReader) error {
-	w, err := claims.watch(ctx, v.reached())
+	w, err := claims.watch(ctx, v.currentVersion())
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (v *deviceView) watch(ctx context.Context, claims claimReader) error {
 		if shared, ok := object.(runtime.CacheableObject); ok {
 			object = shared.GetObject() // encoded once for all watchers
 		}
-		v.show(object.(*resource.ResourceClaim), event.Type == watch.Deleted)
+		v.onChange(object.(*resource.ResourceClaim), event.Type == watch.Deleted)
 	}
 	return ctx.Err()
 }
@@ -118,18 +118,18 @@ func (v *deviceView) reset(list *resource.ResourceClaimList) {
 	for i := range list.Items {
 		v.put(&list.Items[i], 0)
 	}
-	v.reach(versionOf(list.ResourceVersion))
+	v.setVersion(versionOf(list.ResourceVersion))
 }
 
-// show applies a change of a claim.
-func (v *deviceView) show(claim *resource.ResourceClaim, deleted bool) {
-	if v.take(claim, deleted) {
+// onChange applies a change of a claim.
+func (v *deviceView) onChange(claim *resource.ResourceClaim, deleted bool) {
+	if v.apply(claim, deleted) {
 		v.doubled(keyOf(claim))
 	}
 }
 
-// take applies a change of a claim, and reports whether the claim was allocated a device too late.
-func (v *deviceView) take(claim *resource.ResourceClaim, deleted bool) (late bool) {
+// apply applies a change of a claim, and reports whether the claim was allocated a device too late.
+func (v *deviceView) apply(claim *resource.ResourceClaim, deleted bool) (late bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	version := versionOf(claim.ResourceVersion)
@@ -137,18 +137,18 @@ func (v *deviceView) take(claim *resource.ResourceClaim, deleted bool) (late boo
 		claim = &resource.ResourceClaim{ObjectMeta: claim.ObjectMeta}
 	}
 	late = v.put(claim, version)
-	v.reach(version)
+	v.setVersion(version)
 	return late
 }
 
-func (v *deviceView) reach(version uint64) {
+func (v *deviceView) setVersion(version uint64) {
 	v.version = version
 	close(v.changed)
 	v.changed = make(chan struct{})
 }
 
-// reached returns the version up to which all writes were seen, for a watch.
-func (v *deviceView) reached() string {
+// currentVersion returns the version up to which all writes were seen, for a watch.
+func (v *deviceView) currentVersion() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return strconv.FormatUint(v.version, 10)
@@ -205,8 +205,8 @@ func (v *deviceView) await(ctx context.Context, version uint64) error {
 	}
 }
 
-// rivals returns other claims with conflicting allocations of the device, sorted by name.
-func (v *deviceView) rivals(key claimKey, id deviceID) []claimKey {
+// conflictingClaims returns other claims with conflicting allocations of the device, sorted by name.
+func (v *deviceView) conflictingClaims(key claimKey, id deviceID) []claimKey {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.holders(key, id)

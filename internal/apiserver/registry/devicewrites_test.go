@@ -14,9 +14,9 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
-// lawful is a naive model of exclusive allocation: it reports whether a claim may get an allocation
+// isExclusive is a naive model of exclusive allocation: it reports whether a claim may get an allocation
 // in addition to those of the others.
-func lawful(claim *resource.ResourceClaim, others []*resource.ResourceClaim) bool {
+func isExclusive(claim *resource.ResourceClaim, others []*resource.ResourceClaim) bool {
 	allocation := claim.Status.Allocation
 	if ptr.Deref(allocation.ReservedForAnyPod, false) && claim.Spec.ReservedFor == nil {
 		return false
@@ -84,7 +84,7 @@ func drawAllocation(t *rapid.T) *resource.AllocationResult {
 
 // A status is stored if and only if it has nothing that its spec does not request, and no device of
 // another claim (P10).
-func TestAllocationsAreLawful(t *testing.T) {
+func TestAllocationsMatchTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		store := newClaimStore()
 		for i, name := range []string{"a", "b", "c"} {
@@ -141,7 +141,7 @@ func TestAllocationsAreLawful(t *testing.T) {
 			for i := range list.Items {
 				others = append(others, &list.Items[i])
 			}
-			if want := claim.Status.Allocation == nil || lawful(claim, others); want == refused {
+			if want := claim.Status.Allocation == nil || isExclusive(claim, others); want == refused {
 				t.Fatalf("may be stored: %v, refused: %v: %+v", want, why, claim.Status.Allocation)
 			}
 			if !refused {
@@ -153,12 +153,12 @@ func TestAllocationsAreLawful(t *testing.T) {
 
 // An error does not disclose objects of other namespaces (P10).
 func TestRefusalNamesNoClaimOfAnotherNamespace(t *testing.T) {
-	g := gain{id: deviceID{driver: "d", pool: "p", device: "x"}}
+	g := addedDevice{id: deviceID{driver: "d", pool: "p", device: "x"}}
 	for namespace, want := range map[string]string{
 		"ns":     "device is allocated to claim ns/secret",
 		"others": "device is allocated to a claim of another namespace",
 	} {
-		if got := refuse(claimKey{namespace, "c"}, g, claimKey{"ns", "secret"}).Error(); !strings.Contains(got, want) {
+		if got := conflictError(claimKey{namespace, "c"}, g, claimKey{"ns", "secret"}).Error(); !strings.Contains(got, want) {
 			t.Errorf("told in %s: %q, want %q", namespace, got, want)
 		}
 	}

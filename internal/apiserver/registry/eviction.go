@@ -131,12 +131,12 @@ func (e *eviction) evict(ctx context.Context, name string, options *metav1.Delet
 		if err := checkUID(pod, options); err != nil {
 			return err
 		}
-		leave, err := e.leave(ctx, pod, dryrun.IsDryRun(options.DryRun))
+		leave, err := e.mayDelete(ctx, pod, dryrun.IsDryRun(options.DryRun))
 		if err != nil {
 			return err
 		}
 		now := options
-		if leave == leaveAsSeen && !pinned {
+		if leave == deleteThisVersion && !pinned {
 			now = pinnedTo(options, pod.ResourceVersion)
 		}
 		err = e.remove(ctx, name, now)
@@ -164,42 +164,42 @@ func pinnedTo(options *metav1.DeleteOptions, version string) *metav1.DeleteOptio
 	return out
 }
 
-// leave is the permission to delete a pod.
-type leave int
+// deletePermission is the permission to delete a pod.
+type deletePermission int
 
 const (
-	// leaveAnyway is valid even if the pod changes.
-	leaveAnyway leave = iota
-	// leaveAsSeen is valid for one version of the pod: if the pod becomes ready, its budget must be
+	// deleteAlways is valid even if the pod changes.
+	deleteAlways deletePermission = iota
+	// deleteThisVersion is valid for one version of the pod: if the pod becomes ready, its budget must be
 	// checked.
-	leaveAsSeen
+	deleteThisVersion
 )
 
-// leave checks the budget of a pod. It returns an error if the pod must not be deleted.
-func (e *eviction) leave(ctx context.Context, pod *core.Pod, dryRun bool) (leave, error) {
+// mayDelete checks the budget of a pod. It returns an error if the pod must not be deleted.
+func (e *eviction) mayDelete(ctx context.Context, pod *core.Pod, dryRun bool) (deletePermission, error) {
 	switch {
 	case pod.Finished(), pod.DeletionTimestamp != nil:
-		return leaveAnyway, nil
+		return deleteAlways, nil
 	case pod.Status.Phase == corev1.PodPending:
-		return leaveAsSeen, nil
+		return deleteThisVersion, nil
 	}
 	budgets, err := e.budgetsOf(ctx, pod)
 	switch {
 	case err != nil:
-		return leaveAnyway, err
+		return deleteAlways, err
 	case len(budgets) == 0:
-		return leaveAnyway, nil
+		return deleteAlways, nil
 	case len(budgets) > 1:
-		return leaveAnyway, &apierrors.StatusError{ErrStatus: metav1.Status{
+		return deleteAlways, &apierrors.StatusError{ErrStatus: metav1.Status{
 			Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
 			Message: fmt.Sprintf("pod %s is selected by more than one PodDisruptionBudget, which evictions do not support",
 				pod.Name),
 		}}
 	}
 	if !isReady(pod) && sparesUnready(budgets[0]) {
-		return leaveAsSeen, nil
+		return deleteThisVersion, nil
 	}
-	return leaveAnyway, e.spend(ctx, budgets[0].Name, pod.Name, dryRun)
+	return deleteAlways, e.useDisruption(ctx, budgets[0].Name, pod.Name, dryRun)
 }
 
 func isReady(pod *core.Pod) bool {
@@ -238,8 +238,8 @@ func (e *eviction) budgetsOf(ctx context.Context, pod *core.Pod) ([]*policyv1.Po
 	return out, nil
 }
 
-// spend takes one disruption from a budget, in one step with the check that there is one.
-func (e *eviction) spend(ctx context.Context, budget, pod string, dryRun bool) error {
+// useDisruption takes one disruption from a budget, in one step with the check that there is one.
+func (e *eviction) useDisruption(ctx context.Context, budget, pod string, dryRun bool) error {
 	store := e.others.stores[budgetResource]
 	key, err := store.KeyFunc(ctx, budget)
 	if err != nil {
@@ -264,7 +264,7 @@ func (e *eviction) spend(ctx context.Context, budget, pod string, dryRun bool) e
 // remove sets the condition of an evicted pod and deletes it.
 func (e *eviction) remove(ctx context.Context, name string, options *metav1.DeleteOptions) error {
 	if !dryrun.IsDryRun(options.DryRun) {
-		version, err := e.mark(ctx, name, options.Preconditions)
+		version, err := e.setDisruptionTarget(ctx, name, options.Preconditions)
 		if err != nil {
 			return err
 		}
@@ -272,12 +272,14 @@ func (e *eviction) remove(ctx context.Context, name string, options *metav1.Dele
 			options = pinnedTo(options, version)
 		}
 	}
-	_, _, err := e.pods.Delete(withAskedGrace(ctx, options), name, rest.ValidateAllObjectFunc, options)
+	_, _, err := e.pods.Delete(withRequestedGrace(ctx, options), name, rest.ValidateAllObjectFunc, options)
 	return err
 }
 
-// mark returns the version of the pod with the condition.
-func (e *eviction) mark(ctx context.Context, name string, required *metav1.Preconditions) (string, error) {
+// setDisruptionTarget returns the version of the pod with the condition.
+func (e *eviction) setDisruptionTarget(
+	ctx context.Context, name string, required *metav1.Preconditions,
+) (string, error) {
 	key, err := e.pods.KeyFunc(ctx, name)
 	if err != nil {
 		return "", err

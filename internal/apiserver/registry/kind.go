@@ -38,7 +38,7 @@ type kind[T any, P pointer[T]] struct {
 	// empty.
 	defaults func(P)
 	// olderDefaults are the defaults of served versions whose Go types are not T.
-	olderDefaults []defaulting
+	olderDefaults []defaultFunc
 	// printer lays out the tables of kubectl get.
 	printer func() printers.Printer
 	// class is the set of permissions for the kind in the roles view, edit and admin.

@@ -86,7 +86,7 @@ func (s finalizeStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Obj
 
 // GetResetFields implements rest.ResetFieldsStrategy.
 func (s finalizeStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
-	return s.kind.names.reset(fieldpath.MakePathOrDie("status"))
+	return s.kind.names.fieldSets(fieldpath.MakePathOrDie("status"))
 }
 
 // finalizePart serves PUT only.

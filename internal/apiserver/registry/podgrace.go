@@ -11,24 +11,24 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// askedGrace is the context key of the grace period requested by a client.
-type askedGrace struct{}
+// requestedGraceKey is the context key of the grace period requested by a client.
+type requestedGraceKey struct{}
 
-// withAskedGrace stores the grace period requested by a client in the context. The options do not
+// withRequestedGrace stores the grace period requested by a client in the context. The options do not
 // keep it: the store decides again if the pod in its cache was outdated, and by then the options
 // have the period for that pod.
-func withAskedGrace(ctx context.Context, options *metav1.DeleteOptions) context.Context {
+func withRequestedGrace(ctx context.Context, options *metav1.DeleteOptions) context.Context {
 	if options == nil {
 		return ctx
 	}
-	return context.WithValue(ctx, askedGrace{}, options.GracePeriodSeconds)
+	return context.WithValue(ctx, requestedGraceKey{}, options.GracePeriodSeconds)
 }
 
 // podGracePeriod gives a pod that runs on a node time to terminate. The node then deletes it with
 // grace period 0. A pod that was never bound, or has finished, is deleted immediately.
 func podGracePeriod(ctx context.Context, p *core.Pod, options *metav1.DeleteOptions) bool {
 	asked := options.GracePeriodSeconds
-	if kept, ok := ctx.Value(askedGrace{}).(*int64); ok {
+	if kept, ok := ctx.Value(requestedGraceKey{}).(*int64); ok {
 		asked = kept
 	}
 	var period int64
@@ -55,7 +55,7 @@ type podStorage struct {
 func (s *podStorage) Delete(
 	ctx context.Context, name string, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 ) (runtime.Object, bool, error) {
-	return s.storage.Delete(withAskedGrace(ctx, options), name, validate, options)
+	return s.storage.Delete(withRequestedGrace(ctx, options), name, validate, options)
 }
 
 // DeleteCollection implements rest.CollectionDeleter.
@@ -65,5 +65,5 @@ func (s *podStorage) DeleteCollection(
 	options *metav1.DeleteOptions,
 	list *internalversion.ListOptions,
 ) (runtime.Object, error) {
-	return s.storage.DeleteCollection(withAskedGrace(ctx, options), validate, options, list)
+	return s.storage.DeleteCollection(withRequestedGrace(ctx, options), validate, options, list)
 }

@@ -157,23 +157,23 @@ func (s *podStream) mayCreate(ctx context.Context, name string) error {
 	if attributes.GetVerb() == "create" {
 		return nil
 	}
-	decision, reason, err := s.authorizer.Authorize(ctx, creation{attributes})
+	decision, reason, err := s.authorizer.Authorize(ctx, createAttributes{attributes})
 	if err != nil {
 		return err
 	}
 	if decision != authorizer.DecisionAllow {
-		return apierrors.NewForbidden(corev1.Resource("pods"), name, forbidden(reason))
+		return apierrors.NewForbidden(corev1.Resource("pods"), name, forbiddenError(reason))
 	}
 	return nil
 }
 
-// creation is a request with the verb create.
-type creation struct{ authorizer.Attributes }
+// createAttributes is a request with the verb create.
+type createAttributes struct{ authorizer.Attributes }
 
 // GetVerb implements authorizer.Attributes.
-func (creation) GetVerb() string { return "create" }
+func (createAttributes) GetVerb() string { return "create" }
 
-// forbidden is the reason why a user may not do something.
-type forbidden string
+// forbiddenError is the reason why a user may not do something.
+type forbiddenError string
 
-func (f forbidden) Error() string { return string(f) }
+func (f forbiddenError) Error() string { return string(f) }

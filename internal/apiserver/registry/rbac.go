@@ -36,7 +36,7 @@ func rbacKinds(a Access) []entry {
 
 			validate:       validation.ValidateRole,
 			validateUpdate: validation.ValidateRoleUpdate,
-			wrap: guardedBy(func(ctx context.Context, r, _ *rbacv1.Role) error {
+			wrap: checkedBy(func(ctx context.Context, r, _ *rbacv1.Role) error {
 				return a.mayWrite(ctx, "roles", r.Name, r.Rules)
 			}),
 		},
@@ -50,7 +50,7 @@ func rbacKinds(a Access) []entry {
 
 			validate:       validation.ValidateClusterRole,
 			validateUpdate: validation.ValidateClusterRoleUpdate,
-			wrap: guardedBy(func(ctx context.Context, r, old *rbacv1.ClusterRole) error {
+			wrap: checkedBy(func(ctx context.Context, r, old *rbacv1.ClusterRole) error {
 				rules := r.Rules
 				if r.AggregationRule != nil || (old != nil && old.AggregationRule != nil) {
 					// An aggregated role may get any rule later.
@@ -69,7 +69,7 @@ func rbacKinds(a Access) []entry {
 
 			validate:       validation.ValidateRoleBinding,
 			validateUpdate: validation.ValidateRoleBindingUpdate,
-			wrap: guardedBy(func(ctx context.Context, b, _ *rbacv1.RoleBinding) error {
+			wrap: checkedBy(func(ctx context.Context, b, _ *rbacv1.RoleBinding) error {
 				return a.mayBind(ctx, b.RoleRef, b.Namespace)
 			}),
 		},
@@ -83,7 +83,7 @@ func rbacKinds(a Access) []entry {
 
 			validate:       validation.ValidateClusterRoleBinding,
 			validateUpdate: validation.ValidateClusterRoleBindingUpdate,
-			wrap: guardedBy(func(ctx context.Context, b, _ *rbacv1.ClusterRoleBinding) error {
+			wrap: checkedBy(func(ctx context.Context, b, _ *rbacv1.ClusterRoleBinding) error {
 				return a.mayBind(ctx, b.RoleRef, metav1.NamespaceNone)
 			}),
 		},
@@ -148,59 +148,59 @@ func (a Access) mayBind(ctx context.Context, ref rbacv1.RoleRef, namespace strin
 		who.GetName(), ref.Kind, ref.Name, strings.Join(lacks, "\n"))
 }
 
-// stored is an object of a storage.
-type stored interface {
+// storedObject is an object of a storage.
+type storedObject interface {
 	runtime.Object
 	metav1.Object
 }
 
-// guarded is a storage that checks the final object of each write.
-type guarded[P stored] struct {
+// checkedStorage is a storage that checks the final object of each write.
+type checkedStorage[P storedObject] struct {
 	*storage
 	// allowed returns an error if an object may not be written; old is nil for a new object.
 	allowed func(ctx context.Context, obj, old P) error
 }
 
-func guardedBy[P stored](allowed func(ctx context.Context, obj, old P) error) func(*storage) rest.Storage {
-	return func(s *storage) rest.Storage { return &guarded[P]{s, allowed} }
+func checkedBy[P storedObject](allowed func(ctx context.Context, obj, old P) error) func(*storage) rest.Storage {
+	return func(s *storage) rest.Storage { return &checkedStorage[P]{s, allowed} }
 }
 
 // Create implements rest.Creater.
-func (g *guarded[P]) Create(
+func (s *checkedStorage[P]) Create(
 	ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions,
 ) (runtime.Object, error) {
 	var none P
-	if err := g.check(ctx, obj.(P), none); err != nil {
+	if err := s.check(ctx, obj.(P), none); err != nil {
 		return nil, err
 	}
-	return g.storage.Create(ctx, obj, validate, options)
+	return s.storage.Create(ctx, obj, validate, options)
 }
 
 // Update implements rest.Updater.
-func (g *guarded[P]) Update(
+func (s *checkedStorage[P]) Update(
 	ctx context.Context, name string, info rest.UpdatedObjectInfo,
 	create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, force bool, options *metav1.UpdateOptions,
 ) (runtime.Object, bool, error) {
 	info = rest.WrapUpdatedObjectInfo(info, func(ctx context.Context, obj, old runtime.Object) (runtime.Object, error) {
-		if collects(obj.(P), old.(P)) {
+		if isGarbageCollection(obj.(P), old.(P)) {
 			return obj, nil
 		}
-		return obj, g.check(ctx, obj.(P), old.(P))
+		return obj, s.check(ctx, obj.(P), old.(P))
 	})
-	return g.storage.Update(ctx, name, info, create, update, force, options)
+	return s.storage.Update(ctx, name, info, create, update, force, options)
 }
 
-func (g *guarded[P]) check(ctx context.Context, obj, old P) error {
-	if err := g.allowed(ctx, obj, old); err != nil {
-		return apierrors.NewForbidden(schema.GroupResource{Group: rbacv1.GroupName, Resource: g.names.plural}, obj.GetName(),
+func (s *checkedStorage[P]) check(ctx context.Context, obj, old P) error {
+	if err := s.allowed(ctx, obj, old); err != nil {
+		return apierrors.NewForbidden(schema.GroupResource{Group: rbacv1.GroupName, Resource: s.names.plural}, obj.GetName(),
 			err)
 	}
 	return nil
 }
 
-// collects reports whether a change is only of owner references and finalizers, as by the garbage
+// isGarbageCollection reports whether a change is only of owner references and finalizers, as by the garbage
 // collector, which does not have the permissions that a role grants.
-func collects[P stored](obj, old P) bool {
+func isGarbageCollection[P storedObject](obj, old P) bool {
 	if old.GetUID() == "" {
 		return false // created by an update
 	}

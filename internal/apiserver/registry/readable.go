@@ -13,15 +13,15 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// readable is an update whose invalid patches are reported as errors of the client. The libraries
+// checkedUpdate is an update whose invalid patches are reported as errors of the client. The libraries
 // that apply patches return such an error without a status, or panic, and the server would respond
 // with 500.
-type readable struct {
+type checkedUpdate struct {
 	rest.UpdatedObjectInfo
 }
 
 // UpdatedObject implements rest.UpdatedObjectInfo.
-func (r readable) UpdatedObject(ctx context.Context, old runtime.Object) (obj runtime.Object, err error) {
+func (u checkedUpdate) UpdatedObject(ctx context.Context, old runtime.Object) (obj runtime.Object, err error) {
 	defer func() {
 		// A handler aborts a request on purpose with this value; the patch did not cause it.
 		if fault := recover(); fault == http.ErrAbortHandler { //nolint:errorlint // panics with this very value
@@ -30,7 +30,7 @@ func (r readable) UpdatedObject(ctx context.Context, old runtime.Object) (obj ru
 			obj, err = nil, apierrors.NewBadRequest(fmt.Sprintf("the change cannot be applied: %v", fault))
 		}
 	}()
-	obj, err = r.UpdatedObjectInfo.UpdatedObject(ctx, old)
+	obj, err = u.UpdatedObjectInfo.UpdatedObject(ctx, old)
 	return obj, readableError(ctx, err)
 }
 
@@ -70,5 +70,5 @@ func (s *storage) Update(
 	ctx context.Context, name string, info rest.UpdatedObjectInfo,
 	create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, force bool, options *metav1.UpdateOptions,
 ) (runtime.Object, bool, error) {
-	return s.Store.Update(ctx, name, readable{info}, create, update, force, options)
+	return s.Store.Update(ctx, name, checkedUpdate{info}, create, update, force, options)
 }

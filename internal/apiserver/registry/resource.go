@@ -42,7 +42,7 @@ func resourceClaims(g dependencies) entry {
 		},
 		newList:  func() runtime.Object { return &resource.ResourceClaimList{} },
 		defaults: defaults.ResourceClaim,
-		olderDefaults: []defaulting{
+		olderDefaults: []defaultFunc{
 			defaultsOf(&resourcev1beta2.ResourceClaimList{}, defaults.ResourceClaimV1beta2),
 			defaultsOf(&resourcev1beta1.ResourceClaimList{}, defaults.ResourceClaimV1beta1),
 		},
@@ -140,7 +140,7 @@ func resourceClaimTemplates() entry {
 		},
 		newList:  func() runtime.Object { return &resource.ResourceClaimTemplateList{} },
 		defaults: defaults.ResourceClaimTemplate,
-		olderDefaults: []defaulting{
+		olderDefaults: []defaultFunc{
 			defaultsOf(&resourcev1beta2.ResourceClaimTemplateList{}, defaults.ResourceClaimTemplateV1beta2),
 			defaultsOf(&resourcev1beta1.ResourceClaimTemplateList{}, defaults.ResourceClaimTemplateV1beta1),
 		},
@@ -211,7 +211,7 @@ func resourceSlices(now func() time.Time) entry {
 		},
 		newList:  func() runtime.Object { return &resourcev1.ResourceSliceList{} },
 		defaults: defaults.ResourceSlice(now),
-		olderDefaults: []defaulting{
+		olderDefaults: []defaultFunc{
 			defaultsOf(&upstreamv1beta2.ResourceSliceList{}, defaults.ResourceSliceV1beta2(now)),
 			defaultsOf(&upstreamv1beta1.ResourceSliceList{}, defaults.ResourceSliceV1beta1(now)),
 		},

@@ -148,14 +148,14 @@ func TestPodGracePeriod(t *testing.T) {
 
 // The store applies an update to the cached pod, and again if there is a newer one. The result for
 // the first must not be used for the second.
-func TestGracePeriodOfAPodThatWasJustPlaced(t *testing.T) {
+func TestGracePeriodOfJustBoundPod(t *testing.T) {
 	for _, tt := range []struct {
 		asked *int64
 		want  int64
 	}{{nil, 30}, {new(int64(5)), 5}, {new(int64(0)), 0}} {
 		p, options := &core.Pod{}, &metav1.DeleteOptions{GracePeriodSeconds: tt.asked}
 		p.Spec.TerminationGracePeriodSeconds = new(int64(30))
-		ctx := withAskedGrace(t.Context(), options)
+		ctx := withRequestedGrace(t.Context(), options)
 		if podGracePeriod(ctx, p, options); *options.GracePeriodSeconds != 0 {
 			t.Errorf("not placed: grace period %d", *options.GracePeriodSeconds)
 		}

@@ -75,7 +75,7 @@ func (s *scale) Update(
 	obj, _, err := s.store.Update(
 		ctx,
 		name,
-		scaleUpdate{readable{info}, s, name},
+		scaleUpdate{checkedUpdate{info}, s, name},
 		create,
 		func(ctx context.Context, obj, old runtime.Object) error {
 			newScale, err := s.show(obj)

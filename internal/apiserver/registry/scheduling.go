@@ -73,7 +73,7 @@ func podGroups() entry {
 		names:         names{group: schedulingGroup, versions: workloadVersions, plural: "podgroups", singular: "podgroup"},
 		newList:       func() runtime.Object { return &scheduling.PodGroupList{} },
 		defaults:      defaults.PodGroup,
-		olderDefaults: []defaulting{defaultsOf(&schedulingv1alpha2.PodGroupList{}, defaults.PodGroupV1alpha2)},
+		olderDefaults: []defaultFunc{defaultsOf(&schedulingv1alpha2.PodGroupList{}, defaults.PodGroupV1alpha2)},
 		printer:       printers.PodGroup,
 		class:         rbac.ReadWrite,
 		gates:         []features.Gate{features.GenericWorkload},

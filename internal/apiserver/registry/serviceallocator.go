@@ -44,12 +44,12 @@ func newServiceAllocator(cfg Config, lookup *Lookup) (*serviceAllocator, error) 
 		addresses: cfg.ServiceRange,
 		ips: &reservations{
 			store: func() *genericregistry.Store { return lookup.stores[ipAddressResource] },
-			holds: serviceHolds(lookup, func(v values) []string { return v.ips }),
+			holds: serviceHolds(lookup, func(v serviceValues) []string { return v.ips }),
 			now:   time.Now,
 		},
 		ports: &reservations{
 			store: func() *genericregistry.Store { return ports },
-			holds: serviceHolds(lookup, func(v values) []string { return v.ports }),
+			holds: serviceHolds(lookup, func(v serviceValues) []string { return v.ports }),
 			now:   time.Now,
 		},
 	}, nil
@@ -69,7 +69,7 @@ func FirstServiceIP(in netip.Prefix) netip.Addr { return in.Masked().Addr().Next
 // allocate sets the addresses and ports that a Service needs and does not have, and reserves those
 // that it does not hold yet; old is nil for a new Service. The result of the transaction decides
 // about the reservations.
-func (a *serviceAllocator) allocate(ctx context.Context, t *transaction, s, old *corev1.Service) error {
+func (a *serviceAllocator) allocate(ctx context.Context, t *serviceTransaction, s, old *corev1.Service) error {
 	var before *corev1.ServiceSpec
 	if old != nil {
 		before = &old.Spec
@@ -78,7 +78,7 @@ func (a *serviceAllocator) allocate(ctx context.Context, t *transaction, s, old 
 		return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), s.Name, errs)
 	}
 	held := valuesOf(old)
-	for _, step := range []func(context.Context, *transaction, *corev1.Service, values) error{
+	for _, step := range []func(context.Context, *serviceTransaction, *corev1.Service, serviceValues) error{
 		a.allocateIP, a.allocateNodePorts,
 	} {
 		if err := step(ctx, t, s, held); err != nil {
@@ -92,7 +92,9 @@ func (a *serviceAllocator) allocate(ctx context.Context, t *transaction, s, old 
 }
 
 // allocateIP sets or reserves the cluster IP.
-func (a *serviceAllocator) allocateIP(ctx context.Context, t *transaction, s *corev1.Service, held values) error {
+func (a *serviceAllocator) allocateIP(
+	ctx context.Context, t *serviceTransaction, s *corev1.Service, held serviceValues,
+) error {
 	spec := &s.Spec
 	if spec.Type == corev1.ServiceTypeExternalName || isHeadless(spec) {
 		return nil
@@ -101,7 +103,7 @@ func (a *serviceAllocator) allocateIP(ctx context.Context, t *transaction, s *co
 	if len(spec.ClusterIPs) == 0 {
 		ip, err := a.nextIP(ctx, t, s)
 		if err != nil {
-			return exhausted(s, "serviceIP", err)
+			return exhaustedError(s, "serviceIP", err)
 		}
 		spec.ClusterIP, spec.ClusterIPs = ip, []string{ip}
 		return nil
@@ -119,7 +121,7 @@ func (a *serviceAllocator) allocateIP(ctx context.Context, t *transaction, s *co
 	return nil
 }
 
-func (a *serviceAllocator) takeIP(ctx context.Context, t *transaction, s *corev1.Service, value string) error {
+func (a *serviceAllocator) takeIP(ctx context.Context, t *serviceTransaction, s *corev1.Service, value string) error {
 	ip, err := netip.ParseAddr(value)
 	if err != nil || !a.usable(ip) {
 		return notInRangeError(fmt.Sprintf("the provided IP (%s) is not in the valid range. The range of valid IPs is %s",
@@ -144,7 +146,7 @@ func (a *serviceAllocator) labels() map[string]string {
 
 // nextIP reserves a free address outside of the lower part of the range, which is for addresses
 // that users choose, unless there is no other.
-func (a *serviceAllocator) nextIP(ctx context.Context, t *transaction, s *corev1.Service) (string, error) {
+func (a *serviceAllocator) nextIP(ctx context.Context, t *serviceTransaction, s *corev1.Service) (string, error) {
 	size := uint64(1) << min(a.addresses.Addr().BitLen()-a.addresses.Bits(), 32)
 	lower := min(max(16, size/16), 256)
 	if size < 2*lower {
@@ -229,9 +231,9 @@ func invalidService(s *corev1.Service, detail *field.Error, err error) error {
 		field.ErrorList{detail})
 }
 
-// exhausted returns the error for a Service that finds no free value. An error of the storage is
+// exhaustedError returns the error for a Service that finds no free value. An error of the storage is
 // returned as it is. Kubernetes 1.37 answers 500, although the server works.
-func exhausted(s *corev1.Service, what string, err error) error {
+func exhaustedError(s *corev1.Service, what string, err error) error {
 	if !errors.Is(err, errFull) {
 		return err
 	}
@@ -239,15 +241,15 @@ func exhausted(s *corev1.Service, what string, err error) error {
 	return apierrors.NewForbidden(corev1.Resource("services"), s.Name, err)
 }
 
-// values are the addresses and ports that a Service holds.
-type values struct {
+// serviceValues are the addresses and ports that a Service holds.
+type serviceValues struct {
 	ips   []string
 	ports []string
 }
 
 // valuesOf returns the values of a Service, or none if it is nil.
-func valuesOf(s *corev1.Service) values {
-	var out values
+func valuesOf(s *corev1.Service) serviceValues {
+	var out serviceValues
 	if s == nil {
 		return out
 	}
@@ -263,7 +265,7 @@ func valuesOf(s *corev1.Service) values {
 	return out
 }
 
-func (v *values) addPort(port int32) {
+func (v *serviceValues) addPort(port int32) {
 	if value := strconv.Itoa(int(port)); port != 0 && !slices.Contains(v.ports, value) {
 		v.ports = append(v.ports, value)
 	}
@@ -278,7 +280,7 @@ func canonical(ip string) string {
 }
 
 // serviceHolds returns a function that reports whether a stored Service has a value.
-func serviceHolds(lookup *Lookup, has func(values) []string) func(
+func serviceHolds(lookup *Lookup, has func(serviceValues) []string) func(
 	context.Context, types.NamespacedName, types.UID, string,
 ) (bool, error) {
 	return func(ctx context.Context, name types.NamespacedName, uid types.UID, value string) (bool, error) {

@@ -15,7 +15,7 @@ import (
 // allocateNodePorts sets or reserves the node ports of a Service. Ports of several protocols with
 // one number share a node port.
 func (a *serviceAllocator) allocateNodePorts(
-	ctx context.Context, t *transaction, s *corev1.Service, held values,
+	ctx context.Context, t *serviceTransaction, s *corev1.Service, held serviceValues,
 ) error {
 	if !hasNodePorts(&s.Spec) {
 		return nil
@@ -45,7 +45,7 @@ func (a *serviceAllocator) allocateNodePorts(
 		}
 		port, err := a.nextPort(ctx, t, s)
 		if err != nil {
-			return exhausted(s, "nodePort", err)
+			return exhaustedError(s, "nodePort", err)
 		}
 		p.NodePort = port
 	}
@@ -70,7 +70,7 @@ func sharedNodePort(ports []corev1.ServicePort, of *corev1.ServicePort) int32 {
 
 // allocateHealthCheckPort sets or reserves the port of the health checks of a load balancer.
 func (a *serviceAllocator) allocateHealthCheckPort(
-	ctx context.Context, t *transaction, s *corev1.Service, held values,
+	ctx context.Context, t *serviceTransaction, s *corev1.Service, held serviceValues,
 ) error {
 	var err error
 	port := &s.Spec.HealthCheckNodePort
@@ -82,13 +82,13 @@ func (a *serviceAllocator) allocateHealthCheckPort(
 		return nil
 	}
 	if *port, err = a.nextPort(ctx, t, s); err != nil {
-		return exhausted(s, "HealthCheck NodePort", err)
+		return exhaustedError(s, "HealthCheck NodePort", err)
 	}
 	return nil
 }
 
 func (a *serviceAllocator) takePort(
-	ctx context.Context, t *transaction, s *corev1.Service, port int32, held values,
+	ctx context.Context, t *serviceTransaction, s *corev1.Service, port int32, held serviceValues,
 ) error {
 	value := strconv.Itoa(int(port))
 	if slices.Contains(held.ports, value) {
@@ -103,7 +103,7 @@ func (a *serviceAllocator) takePort(
 
 // nextPort reserves a free port outside of the lower part of the range, which is for ports that
 // users choose, unless there is no other.
-func (a *serviceAllocator) nextPort(ctx context.Context, t *transaction, s *corev1.Service) (int32, error) {
+func (a *serviceAllocator) nextPort(ctx context.Context, t *serviceTransaction, s *corev1.Service) (int32, error) {
 	const lower = firstNodePort + (lastNodePort-firstNodePort+1)/32
 	at := func(i uint64) (string, bool) { return strconv.FormatUint(i, 10), true }
 	reserve := func(value string) error { return t.reserve(ctx, a.ports, s, value, nil, errTakenPort) }

@@ -46,11 +46,11 @@ func newServiceStorage(s *storage, allocator *serviceAllocator) *serviceStorage 
 	return out
 }
 
-// transaction has the values that a request has reserved and that the Service had before.
-type transaction struct {
+// serviceTransaction has the values that a request has reserved and that the Service had before.
+type serviceTransaction struct {
 	dryRun   bool
 	reserved []reservedValue
-	before   values
+	before   serviceValues
 	service  *corev1.Service
 }
 
@@ -62,7 +62,7 @@ type reservedValue struct {
 type transactionKey struct{}
 
 // reserve reserves a value for a Service, or returns taken. Nothing is reserved in a dry run.
-func (t *transaction) reserve(
+func (t *serviceTransaction) reserve(
 	ctx context.Context, in *reservations, s *corev1.Service, value string, labels map[string]string, taken error,
 ) error {
 	if t.dryRun {
@@ -92,7 +92,7 @@ func (t *transaction) reserve(
 func (s *serviceStorage) Create(
 	ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions,
 ) (runtime.Object, error) {
-	t := &transaction{dryRun: dryrun.IsDryRun(options.DryRun)}
+	t := &serviceTransaction{dryRun: dryrun.IsDryRun(options.DryRun)}
 	out, err := s.storage.Create(context.WithValue(ctx, transactionKey{}, t), obj, validate, options)
 	s.end(ctx, t, out, err)
 	return out, err
@@ -103,7 +103,7 @@ func (s *serviceStorage) Update(
 	ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
 	update rest.ValidateObjectUpdateFunc, force bool, options *metav1.UpdateOptions,
 ) (runtime.Object, bool, error) {
-	t := &transaction{dryRun: dryrun.IsDryRun(options.DryRun)}
+	t := &serviceTransaction{dryRun: dryrun.IsDryRun(options.DryRun)}
 	out, created, err := s.storage.Update(context.WithValue(ctx, transactionKey{}, t), name, info, create, update, force,
 		options)
 	s.end(ctx, t, out, err)
@@ -111,12 +111,12 @@ func (s *serviceStorage) Update(
 }
 
 // end releases the values that the Service does not have after a request.
-func (s *serviceStorage) end(ctx context.Context, t *transaction, out runtime.Object, err error) {
+func (s *serviceStorage) end(ctx context.Context, t *serviceTransaction, out runtime.Object, err error) {
 	if t.dryRun || t.service == nil {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
-	var has values
+	var has serviceValues
 	switch now, ok := out.(*corev1.Service); {
 	case err == nil && ok:
 		has = valuesOf(now)
@@ -141,7 +141,7 @@ func isRefused(err error) bool {
 	return errors.As(err, &status) && status.Status().Code >= 400 && status.Status().Code < 500
 }
 
-func (s *serviceStorage) reservedValues(v values) []reservedValue {
+func (s *serviceStorage) reservedValues(v serviceValues) []reservedValue {
 	var out []reservedValue
 	for _, ip := range v.ips {
 		out = append(out, reservedValue{s.allocator.ips, ip})
@@ -182,7 +182,7 @@ func (s *serviceStorage) beginUpdate(
 }
 
 func (s *serviceStorage) begin(ctx context.Context, service, old *corev1.Service) error {
-	t, ok := ctx.Value(transactionKey{}).(*transaction)
+	t, ok := ctx.Value(transactionKey{}).(*serviceTransaction)
 	if !ok { // a request for a subresource, which creates no Service
 		return apierrors.NewNotFound(corev1.Resource("services"), service.Name)
 	}

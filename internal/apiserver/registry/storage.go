@@ -215,7 +215,7 @@ func (p *part) Update(
 	ctx context.Context, name string, info rest.UpdatedObjectInfo,
 	create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions,
 ) (runtime.Object, bool, error) {
-	return p.store.Update(ctx, name, readable{info}, create, update, false, options)
+	return p.store.Update(ctx, name, checkedUpdate{info}, create, update, false, options)
 }
 
 // GetResetFields implements rest.ResetFieldsStrategy.

@@ -77,7 +77,7 @@ func (s strategy[T, P]) PrepareForUpdate(ctx context.Context, obj, old runtime.O
 	}
 	sameType(p, o)
 	if s.kind.status != nil {
-		keep(s.kind.status, p, o)
+		copyPart(s.kind.status, p, o)
 	}
 	if s.kind.prepareUpdate != nil {
 		s.kind.prepareUpdate(ctx, p, o)
@@ -176,7 +176,7 @@ func (s strategy[T, P]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set
 	if s.kind.status == nil {
 		return nil
 	}
-	return s.kind.names.reset(append(slices.Clone(s.kind.fixed), fieldpath.MakePathOrDie("status"))...)
+	return s.kind.names.fieldSets(append(slices.Clone(s.kind.fixed), fieldpath.MakePathOrDie("status"))...)
 }
 
 // statusStrategy is the update strategy of the status subresource.
@@ -192,7 +192,7 @@ func (s statusStrategy[T, P]) PrepareForUpdate(_ context.Context, obj, old runti
 	}
 	sameType(p, o)
 	if s.kind.spec != nil {
-		keep(s.kind.spec, p, o)
+		copyPart(s.kind.spec, p, o)
 	}
 	if s.kind.statusOnly {
 		metav1.ResetObjectMetaForStatus(p, o)
@@ -224,16 +224,16 @@ func (s statusStrategy[T, P]) GetResetFields() map[fieldpath.APIVersion]*fieldpa
 	if s.kind.statusOnly {
 		paths = append(paths, fieldpath.MakePathOrDie("metadata"))
 	}
-	return s.kind.names.reset(paths...)
+	return s.kind.names.fieldSets(paths...)
 }
 
-// keep copies a part of old to obj.
-func keep[P any](part func(P) any, obj, old P) {
+// copyPart copies a part of old to obj.
+func copyPart[P any](part func(P) any, obj, old P) {
 	reflect.ValueOf(part(obj)).Elem().Set(reflect.ValueOf(part(old)).Elem())
 }
 
-// reset returns the paths, for each served version, as fields that clients do not own.
-func (n names) reset(paths ...fieldpath.Path) map[fieldpath.APIVersion]*fieldpath.Set {
+// fieldSets returns the paths, for each served version, as fields that clients do not own.
+func (n names) fieldSets(paths ...fieldpath.Path) map[fieldpath.APIVersion]*fieldpath.Set {
 	out := map[fieldpath.APIVersion]*fieldpath.Set{}
 	for _, v := range n.versions {
 		gv := schema.GroupVersion{Group: n.group, Version: v}

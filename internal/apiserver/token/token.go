@@ -77,8 +77,8 @@ type reference struct {
 
 func referenceTo(o metav1.Object) *reference { return &reference{o.GetName(), string(o.GetUID())} }
 
-// private has the claims that Kubernetes adds to a JWT.
-type private struct {
+// kubernetesClaims has the claims that Kubernetes adds to a JWT.
+type kubernetesClaims struct {
 	Namespace string     `json:"namespace,omitempty"`
 	Account   reference  `json:"serviceaccount,omitempty"`
 	Pod       *reference `json:"pod,omitempty"`
@@ -86,23 +86,23 @@ type private struct {
 	Node      *reference `json:"node,omitempty"`
 }
 
-type statement struct {
+type tokenClaims struct {
 	jwt.RegisteredClaims
 
-	Kubernetes private `json:"kubernetes.io"`
+	Kubernetes kubernetesClaims `json:"kubernetes.io"`
 }
 
 // Sign returns a token and the time at which it expires.
 func (a *Authority) Sign(r Request) (string, time.Time, error) {
 	now := a.now()
 	ends := now.Add(r.Life)
-	s := statement{
+	s := tokenClaims{
 		RegisteredClaims: jwt.RegisteredClaims{
 			Issuer: Issuer, Subject: serviceaccount.MakeUsername(r.Account.Namespace, r.Account.Name), Audience: r.Audiences,
 			IssuedAt:  jwt.NewNumericDate(now),
 			NotBefore: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(ends), ID: uuid.NewString(),
 		},
-		Kubernetes: private{Namespace: r.Account.Namespace, Account: *referenceTo(r.Account)},
+		Kubernetes: kubernetesClaims{Namespace: r.Account.Namespace, Account: *referenceTo(r.Account)},
 	}
 	if r.Node != nil {
 		s.Kubernetes.Node = referenceTo(r.Node)
@@ -126,12 +126,12 @@ func (a *Authority) Sign(r Request) (string, time.Time, error) {
 // AuthenticateToken implements authenticator.Token. It has no opinion about tokens of other
 // issuers.
 func (a *Authority) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
-	var s statement
+	var s tokenClaims
 	unverified, _, err := jwt.NewParser().ParseUnverified(token, &s)
 	if err != nil || unverified == nil || s.Issuer != Issuer {
 		return nil, false, nil //nolint:nilerr // it may be somebody else's
 	}
-	s = statement{}
+	s = tokenClaims{}
 	parser := jwt.NewParser(jwt.WithValidMethods([]string{"ES256"}), jwt.WithTimeFunc(a.now),
 		jwt.WithExpirationRequired(), jwt.WithIssuer(Issuer))
 	if _, err := parser.ParseWithClaims(token, &s, func(*jwt.Token) (any, error) {
@@ -162,7 +162,7 @@ func audiencesFor(ctx context.Context, has []string) (authenticator.Audiences, b
 }
 
 // check returns an error unless all objects on which the token depends exist.
-func (a *Authority) check(ctx context.Context, p *private) error {
+func (a *Authority) check(ctx context.Context, p *kubernetesClaims) error {
 	if a.objects == nil {
 		return ErrInvalid
 	}
@@ -170,7 +170,7 @@ func (a *Authority) check(ctx context.Context, p *private) error {
 	if err != nil {
 		return err
 	}
-	if !ok || !a.lives(account, &p.Account) {
+	if !ok || !a.isValidReference(account, &p.Account) {
 		return ErrInvalid
 	}
 	node := p.Node
@@ -185,21 +185,21 @@ func (a *Authority) check(ctx context.Context, p *private) error {
 		if err != nil {
 			return err
 		}
-		if !ok || !a.lives(bound, ref) {
+		if !ok || !a.isValidReference(bound, ref) {
 			return ErrInvalid
 		}
 	}
 	return nil
 }
 
-// lives reports whether o is the object that the token names and has not been terminating for
+// isValidReference reports whether o is the object that the token names and has not been terminating for
 // longer than the leeway. Finalizers may delay the deletion indefinitely.
-func (a *Authority) lives(o metav1.Object, ref *reference) bool {
+func (a *Authority) isValidReference(o metav1.Object, ref *reference) bool {
 	deleted := o.GetDeletionTimestamp()
 	return string(o.GetUID()) == ref.UID && (deleted == nil || !deleted.Time.Before(a.now().Add(-leeway)))
 }
 
-func userOf(s *statement) user.Info {
+func userOf(s *tokenClaims) user.Info {
 	info := serviceaccount.ServiceAccountInfo{
 		Namespace: s.Kubernetes.Namespace, Name: s.Kubernetes.Account.Name, UID: s.Kubernetes.Account.UID,
 		CredentialID: "JTI=" + s.ID,

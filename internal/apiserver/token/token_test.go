@@ -87,7 +87,7 @@ func (f *fixture) sign(t *testing.T, change func(*Request)) string {
 	return text
 }
 
-func (f *fixture) valid(t *testing.T, text string) bool {
+func (f *fixture) isValid(t *testing.T, text string) bool {
 	t.Helper()
 	_, ok, err := f.AuthenticateToken(t.Context(), text)
 	if !ok && !errors.Is(err, ErrInvalid) {
@@ -96,7 +96,7 @@ func (f *fixture) valid(t *testing.T, text string) bool {
 	return ok
 }
 
-func TestWhoATokenIs(t *testing.T) {
+func TestUserOfToken(t *testing.T) {
 	f := newFixture(t)
 	pod := &corev1.Pod{ObjectMeta: meta("p", "p1")}
 	f.objects["Pod/p"] = pod
@@ -125,26 +125,26 @@ func TestWhoATokenIs(t *testing.T) {
 	}
 }
 
-// TestATokenLivesAsLongAsWhatItNames checks that a token is no longer valid when it expires, or its
+// TestTokenIsValidWhileItsObjectsExist checks that a token is no longer valid when it expires, or its
 // account or bound object is deleted, and that another object of the same name does not make it
 // valid again.
-func TestATokenLivesAsLongAsWhatItNames(t *testing.T) {
+func TestTokenIsValidWhileItsObjectsExist(t *testing.T) {
 	f := newFixture(t)
 	text := f.sign(t, nil)
-	if !f.valid(t, text) {
+	if !f.isValid(t, text) {
 		t.Fatal("a new token is not valid")
 	}
 	f.now = f.now.Add(time.Hour + time.Second)
-	if f.valid(t, text) {
+	if f.isValid(t, text) {
 		t.Error("valid after its end")
 	}
 	f.now = f.now.Add(-2 * time.Hour)
-	if f.valid(t, text) {
+	if f.isValid(t, text) {
 		t.Error("valid before its beginning")
 	}
 	f.now = f.now.Add(90 * time.Minute)
 	f.objects["ServiceAccount/ns/robot"] = &corev1.ServiceAccount{ObjectMeta: meta("robot", "r2")}
-	if f.valid(t, text) {
+	if f.isValid(t, text) {
 		t.Error("valid for a namesake of the account")
 	}
 	f.objects["ServiceAccount/ns/robot"] = f.account
@@ -152,25 +152,25 @@ func TestATokenLivesAsLongAsWhatItNames(t *testing.T) {
 		bound := &corev1.Secret{ObjectMeta: meta("b", "b1")}
 		f.objects[kind+"/b"] = bound
 		text := f.sign(t, func(r *Request) { r.Kind, r.Bound = kind, bound })
-		if !f.valid(t, text) {
+		if !f.isValid(t, text) {
 			t.Errorf("not valid while the %s exists", kind)
 		}
 		f.objects[kind+"/b"] = &corev1.Secret{ObjectMeta: meta("b", "b2")}
-		if f.valid(t, text) {
+		if f.isValid(t, text) {
 			t.Errorf("valid with a namesake of the %s", kind)
 		}
 		held := bound.DeepCopy()
 		held.DeletionTimestamp = &metav1.Time{Time: f.now.Add(-leeway)}
 		f.objects[kind+"/b"] = held
-		if !f.valid(t, text) {
+		if !f.isValid(t, text) {
 			t.Errorf("not valid when the %s has just been deleted", kind)
 		}
 		held.DeletionTimestamp.Time = f.now.Add(-leeway - time.Second)
-		if f.valid(t, text) {
+		if f.isValid(t, text) {
 			t.Errorf("valid with a %s that only a finalizer holds", kind)
 		}
 		delete(f.objects, kind+"/b")
-		if f.valid(t, text) {
+		if f.isValid(t, text) {
 			t.Errorf("valid without the %s", kind)
 		}
 	}
@@ -183,16 +183,16 @@ func TestATokenLivesAsLongAsWhatItNames(t *testing.T) {
 // rejected.
 func TestForgedTokens(t *testing.T) {
 	f, other := newFixture(t), newFixture(t)
-	if f.valid(t, other.sign(t, nil)) {
+	if f.isValid(t, other.sign(t, nil)) {
 		t.Error("a token of another key is valid")
 	}
-	if f.valid(t, f.sign(t, func(r *Request) { r.Audiences = []string{"elsewhere"} })) {
+	if f.isValid(t, f.sign(t, func(r *Request) { r.Audiences = []string{"elsewhere"} })) {
 		t.Error("a token for others is valid here")
 	}
 	text := f.sign(t, nil)
 	parts := strings.Split(text, ".")
 	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"JWT"}`))
-	if f.valid(t, none+"."+parts[1]+".") {
+	if f.isValid(t, none+"."+parts[1]+".") {
 		t.Error("an unsigned token is valid")
 	}
 	words, err := base64.RawURLEncoding.DecodeString(parts[1])
@@ -200,7 +200,7 @@ func TestForgedTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	changed := base64.RawURLEncoding.EncodeToString([]byte(strings.Replace(string(words), "robot", "admin", 1)))
-	if f.valid(t, parts[0]+"."+changed+"."+parts[2]) {
+	if f.isValid(t, parts[0]+"."+changed+"."+parts[2]) {
 		t.Error("a changed token is valid")
 	}
 	for _, text := range []string{"", "secret", "a.b.c", none + ".e30."} {

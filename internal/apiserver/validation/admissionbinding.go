@@ -86,7 +86,7 @@ func paramRef(path *field.Path, ref *admissionregistrationv1.ParamRef) field.Err
 // validationActions checks what is done about a request that a policy refuses.
 func validationActions(path *field.Path, actions []admissionregistrationv1.ValidationAction) field.ErrorList {
 	if len(actions) == 0 {
-		return one(field.Required(path, "at least one validation action is required"))
+		return errorList(field.Required(path, "at least one validation action is required"))
 	}
 	has := map[admissionregistrationv1.ValidationAction]bool{}
 	errs := each(path, actions, func(at *field.Path, action *admissionregistrationv1.ValidationAction) field.ErrorList {

@@ -107,7 +107,7 @@ func mutatingPolicy(p *admissionregistrationv1.MutatingAdmissionPolicy, stored s
 		matchConditions(path.Child("matchConditions"), spec.MatchConditions, cel.params, stored),
 		each(path.Child("variables"), spec.Variables, cel.variable),
 		when(len(spec.Mutations) == 0, func() field.ErrorList {
-			return one(field.Required(path.Child("mutations"), "mutations must contain at least one item"))
+			return errorList(field.Required(path.Child("mutations"), "mutations must contain at least one item"))
 		}),
 		each(path.Child("mutations"), spec.Mutations, cel.mutation),
 		oneOf(path.Child("reinvocationPolicy"), spec.ReinvocationPolicy,
@@ -169,9 +169,9 @@ func paramVersion(path *field.Path, text string) field.ErrorList {
 	group, version, both := strings.Cut(text, "/")
 	switch {
 	case text == "":
-		return one(field.Required(path, ""))
+		return errorList(field.Required(path, ""))
 	case strings.Count(text, "/") > 1:
-		return one(field.Invalid(path, text, "unexpected GroupVersion string: "+text))
+		return errorList(field.Invalid(path, text, "unexpected GroupVersion string: "+text))
 	case !both:
 		group, version = "", text
 	}
@@ -187,13 +187,13 @@ func joined(path *field.Path, value string, messages []string) field.ErrorList {
 	return check(len(messages) == 0, path, value, strings.Join(messages, ","))
 }
 
-func (c *policyExpressions) validation(path *field.Path, v *admissionregistrationv1.Validation) field.ErrorList {
+func (p *policyExpressions) validation(path *field.Path, v *admissionregistrationv1.Validation) field.ErrorList {
 	expression, message := path.Child("expression"), path.Child("messageExpression")
 	var errs field.ErrorList
 	if strings.TrimSpace(v.Expression) == "" {
 		errs = append(errs, field.Required(expression, notSpecified))
 	} else {
-		errs = append(errs, c.compile(expression, &validating.ValidationCondition{Expression: v.Expression},
+		errs = append(errs, p.compile(expression, &validating.ValidationCondition{Expression: v.Expression},
 			withAuthorizer)...)
 	}
 	switch {
@@ -203,7 +203,7 @@ func (c *policyExpressions) validation(path *field.Path, v *admissionregistratio
 	default:
 		errs = append(
 			errs,
-			c.compile(message, &validating.MessageExpressionCondition{MessageExpression: v.MessageExpression},
+			p.compile(message, &validating.MessageExpressionCondition{MessageExpression: v.MessageExpression},
 				withoutAuthorizer)...)
 	}
 	if v.Message != "" {
@@ -220,7 +220,7 @@ func (c *policyExpressions) validation(path *field.Path, v *admissionregistratio
 	return errs
 }
 
-func (c *policyExpressions) auditAnnotation(
+func (p *policyExpressions) auditAnnotation(
 	path *field.Path, policy string, a *admissionregistrationv1.AuditAnnotation,
 ) field.ErrorList {
 	key, value := path.Child("key"), path.Child("valueExpression")
@@ -237,40 +237,40 @@ func (c *policyExpressions) auditAnnotation(
 	}
 	return append(
 		errs,
-		c.compile(value, &validating.AuditAnnotationCondition{ValueExpression: a.ValueExpression}, withAuthorizer)...)
+		p.compile(value, &validating.AuditAnnotationCondition{ValueExpression: a.ValueExpression}, withAuthorizer)...)
 }
 
-func (c *policyExpressions) mutation(path *field.Path, m *admissionregistrationv1.Mutation) field.ErrorList {
+func (p *policyExpressions) mutation(path *field.Path, m *admissionregistrationv1.Mutation) field.ErrorList {
 	jsonPatch, apply := path.Child("jsonPatch"), path.Child("applyConfiguration")
 	switch m.PatchType {
 	case admissionregistrationv1.PatchTypeJSONPatch:
 		errs := when(m.ApplyConfiguration != nil, func() field.ErrorList {
-			return one(field.Invalid(apply, "{applyConfiguration}", "must not be specified when patchType is JSONPatch"))
+			return errorList(field.Invalid(apply, "{applyConfiguration}", "must not be specified when patchType is JSONPatch"))
 		})
 		if m.JSONPatch == nil {
 			return append(errs, field.Required(jsonPatch, "must be specified when patchType is JSONPatch"))
 		}
 		text := strings.TrimSpace(m.JSONPatch.Expression)
-		return append(errs, c.patch(jsonPatch.Child("expression"), &patch.JSONPatchCondition{Expression: text})...)
+		return append(errs, p.patch(jsonPatch.Child("expression"), &patch.JSONPatchCondition{Expression: text})...)
 	case admissionregistrationv1.PatchTypeApplyConfiguration:
 		errs := when(m.JSONPatch != nil, func() field.ErrorList {
-			return one(field.Invalid(jsonPatch, "{jsonPatch}", "must not be specified when patchType is ApplyConfiguration"))
+			return errorList(field.Invalid(jsonPatch, "{jsonPatch}", "must not be specified when patchType is ApplyConfiguration"))
 		})
 		if m.ApplyConfiguration == nil {
 			return append(errs, field.Required(apply, "must be specified when patchType is ApplyConfiguration"))
 		}
 		text := strings.TrimSpace(m.ApplyConfiguration.Expression)
-		return append(errs, c.patch(apply.Child("expression"), &patch.ApplyConfigurationCondition{Expression: text})...)
+		return append(errs, p.patch(apply.Child("expression"), &patch.ApplyConfigurationCondition{Expression: text})...)
 	}
 	return oneOf(path.Child("patchType"), m.PatchType, admissionregistrationv1.PatchTypeApplyConfiguration,
 		admissionregistrationv1.PatchTypeJSONPatch)
 }
 
-func (c *policyExpressions) patch(path *field.Path, expression plugincel.ExpressionAccessor) field.ErrorList {
+func (p *policyExpressions) patch(path *field.Path, expression plugincel.ExpressionAccessor) field.ErrorList {
 	if expression.GetExpression() == "" {
-		return one(field.Required(path, ""))
+		return errorList(field.Required(path, ""))
 	}
-	return c.compile(path, expression, patchTypes)
+	return p.compile(path, expression, patchTypes)
 }
 
 // celIdentifier is the form of a name in CEL.
@@ -284,7 +284,7 @@ func celReserved() []string {
 	}
 }
 
-func (c *policyExpressions) variable(path *field.Path, v *admissionregistrationv1.Variable) field.ErrorList {
+func (p *policyExpressions) variable(path *field.Path, v *admissionregistrationv1.Variable) field.ErrorList {
 	name, expression := path.Child("name"), path.Child("expression")
 	var errs field.ErrorList
 	if strings.TrimSpace(v.Name) == "" {
@@ -296,7 +296,7 @@ func (c *policyExpressions) variable(path *field.Path, v *admissionregistrationv
 	if strings.TrimSpace(v.Expression) == "" {
 		return append(errs, field.Required(expression, notSpecified))
 	}
-	return append(errs, c.store(expression, &validating.Variable{Name: v.Name, Expression: v.Expression})...)
+	return append(errs, p.store(expression, &validating.Variable{Name: v.Name, Expression: v.Expression})...)
 }
 
 // ValidateValidatingAdmissionPolicyStatusUpdate checks what is reported about the types of a
@@ -322,10 +322,10 @@ func ValidateValidatingAdmissionPolicyStatusUpdate(
 func fieldReference(path *field.Path, text string) field.ErrorList {
 	text = strings.TrimSpace(text)
 	if text == "" {
-		return one(field.Required(path, ""))
+		return errorList(field.Required(path, ""))
 	}
 	if err := jsonpath.New("spec").Parse("{" + text + "}"); err != nil {
-		return one(field.Invalid(path, text, fmt.Sprintf("invalid JSONPath: %v", err)))
+		return errorList(field.Invalid(path, text, fmt.Sprintf("invalid JSONPath: %v", err)))
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func admissionRule(path *field.Path, r *admissionregistrationv1.RuleWithOperatio
 // wildcardAlone checks a list that has at least one value, and only the wildcard if it has that.
 func wildcardAlone[T ~string](path *field.Path, values []T, wildcard T, noun string) field.ErrorList {
 	if len(values) == 0 {
-		return one(field.Required(path, ""))
+		return errorList(field.Required(path, ""))
 	}
 	alone := len(values) == 1 || !slices.Contains(values, wildcard)
 	return check(alone, path, values, "if '*' is present, must not specify other "+noun)
@@ -64,7 +64,7 @@ func wildcardAlone[T ~string](path *field.Path, values []T, wildcard T, noun str
 // admissionResources checks resources and subresources, of which none may be covered by another.
 func admissionResources(path *field.Path, resources []string) field.ErrorList {
 	if len(resources) == 0 {
-		return one(field.Required(path, ""))
+		return errorList(field.Required(path, ""))
 	}
 	allSubresources, everywhere := map[string]bool{}, map[string]bool{} // x/* by x, */x by x
 	plain := false
@@ -72,7 +72,7 @@ func admissionResources(path *field.Path, resources []string) field.ErrorList {
 		resource, sub, both := strings.Cut(*text, "/")
 		switch {
 		case *text == "":
-			return one(field.Required(at, ""))
+			return errorList(field.Required(at, ""))
 		case !both:
 			plain = *text != "*"
 			return nil
@@ -119,7 +119,7 @@ func requiredPointer[T any](
 	path *field.Path, value *T, rule func(path *field.Path, value T) field.ErrorList,
 ) field.ErrorList {
 	if value == nil {
-		return one(field.Required(path, ""))
+		return errorList(field.Required(path, ""))
 	}
 	return rule(path, *value)
 }

@@ -53,7 +53,7 @@ func nodeAffinity(path *field.Path, n *corev1.NodeAffinity) field.ErrorList {
 func nodeSelector(path *field.Path, selector *corev1.NodeSelector) field.ErrorList {
 	terms := path.Child("nodeSelectorTerms")
 	if len(selector.NodeSelectorTerms) == 0 {
-		return one(field.Required(terms, "must have at least one node selector term"))
+		return errorList(field.Required(terms, "must have at least one node selector term"))
 	}
 	return each(terms, selector.NodeSelectorTerms, nodeSelectorTerm)
 }
@@ -108,21 +108,21 @@ func requirementValues(path *field.Path, r *corev1.NodeSelectorRequirement) fiel
 	switch r.Operator {
 	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
 		if n == 0 {
-			return one(field.Required(at, "needed with operator "+string(r.Operator)))
+			return errorList(field.Required(at, "needed with operator "+string(r.Operator)))
 		}
 		return nil
 	case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
 		if n > 0 {
-			return one(field.Forbidden(at, "may not be set with operator "+string(r.Operator)))
+			return errorList(field.Forbidden(at, "may not be set with operator "+string(r.Operator)))
 		}
 		return nil
 	case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
 		if n != 1 {
-			return one(field.Required(at, "must have exactly one element with operator "+string(r.Operator)))
+			return errorList(field.Required(at, "must have exactly one element with operator "+string(r.Operator)))
 		}
 		return nil
 	default:
-		return one(field.Invalid(path.Child("operator"), r.Operator, "must be DoesNotExist, Exists, Gt, In, Lt or NotIn"))
+		return errorList(field.Invalid(path.Child("operator"), r.Operator, "must be DoesNotExist, Exists, Gt, In, Lt or NotIn"))
 	}
 }
 
@@ -160,7 +160,7 @@ func podTerm(path *field.Path, term *corev1.PodAffinityTerm) field.ErrorList {
 
 func matchLabelKeys(path *field.Path, name string, keys []string, selector *metav1.LabelSelector) field.ErrorList {
 	if len(keys) > 0 && selector == nil {
-		return one(field.Forbidden(path.Child(name), "may only be set together with `labelSelector`"))
+		return errorList(field.Forbidden(path.Child(name), "may only be set together with `labelSelector`"))
 	}
 	return each(path.Child(name), keys,
 		func(at *field.Path, key *string) field.ErrorList { return metav1validation.ValidateLabelName(*key, at) })

@@ -31,7 +31,7 @@ func ValidateDeploymentUpdate(d, old *apps.Deployment) field.ErrorList {
 	return join(
 		metadataUpdate(&d.ObjectMeta, &old.ObjectMeta),
 		deploymentSpec(path, &d.Spec),
-		same(path.Child("selector"), d.Spec.Selector, old.Spec.Selector),
+		immutableField(path.Child("selector"), d.Spec.Selector, old.Spec.Selector),
 	)
 }
 
@@ -71,12 +71,12 @@ func deploymentStrategy(path *field.Path, strategy *appsv1.DeploymentStrategy) f
 	switch strategy.Type {
 	case appsv1.RecreateDeploymentStrategyType:
 		if strategy.RollingUpdate != nil {
-			return one(field.Forbidden(rolling, "may not be set where `type` is Recreate"))
+			return errorList(field.Forbidden(rolling, "may not be set where `type` is Recreate"))
 		}
 		return nil
 	case appsv1.RollingUpdateDeploymentStrategyType:
 		if strategy.RollingUpdate == nil {
-			return one(field.Required(rolling, ""))
+			return errorList(field.Required(rolling, ""))
 		}
 		return rollingUpdate(rolling, strategy.RollingUpdate)
 	default:
@@ -87,8 +87,8 @@ func deploymentStrategy(path *field.Path, strategy *appsv1.DeploymentStrategy) f
 func rollingUpdate(path *field.Path, u *appsv1.RollingUpdateDeployment) field.ErrorList {
 	unavailable, surge := ptr.Deref(u.MaxUnavailable, intstr.IntOrString{}), ptr.Deref(u.MaxSurge, intstr.IntOrString{})
 	errs := join(
-		share(path.Child("maxUnavailable"), unavailable),
-		share(path.Child("maxSurge"), surge),
+		intOrPercent(path.Child("maxUnavailable"), unavailable),
+		intOrPercent(path.Child("maxSurge"), surge),
 	)
 	// Percentages of 100 tell the two forms apart: a plain number stays as it is, and text that is no
 	// percentage is 0.
@@ -105,8 +105,8 @@ func rollingUpdate(path *field.Path, u *appsv1.RollingUpdateDeployment) field.Er
 	return errs
 }
 
-// share checks a number of pods, or a percentage of them.
-func share(path *field.Path, value intstr.IntOrString) field.ErrorList {
+// intOrPercent checks a number of pods, or a percentage of them.
+func intOrPercent(path *field.Path, value intstr.IntOrString) field.ErrorList {
 	if value.Type == intstr.Int {
 		return nonNegative(path, value.IntVal)
 	}
@@ -128,7 +128,7 @@ func ValidateReplicaSetUpdate(r, old *apps.ReplicaSet) field.ErrorList {
 	return join(
 		metadataUpdate(&r.ObjectMeta, &old.ObjectMeta),
 		replicaSetSpec(path, &r.Spec),
-		same(path.Child("selector"), r.Spec.Selector, old.Spec.Selector),
+		immutableField(path.Child("selector"), r.Spec.Selector, old.Spec.Selector),
 	)
 }
 
@@ -201,7 +201,7 @@ func selectedTemplate(
 	rule func(at *field.Path, template *core.PodTemplateSpec) field.ErrorList,
 ) field.ErrorList {
 	if _, err := metav1.LabelSelectorAsSelector(selector); err != nil {
-		return one(field.Invalid(path.Child("selector"), field.OmitValueType{}, err.Error()))
+		return errorList(field.Invalid(path.Child("selector"), field.OmitValueType{}, err.Error()))
 	}
 	at := path.Child("template")
 	return append(rule(at, template), matchingLabels(at, selector, template)...)
@@ -248,16 +248,16 @@ func matchingLabels(
 	if err != nil || parsed.Empty() || parsed.Matches(labels.Set(template.Labels)) {
 		return nil
 	}
-	return one(field.Invalid(at.Child("metadata", "labels"), template.Labels,
+	return errorList(field.Invalid(at.Child("metadata", "labels"), template.Labels,
 		fmt.Sprintf("must match `selector` (%s)", parsed)))
 }
 
 func requiredSelector(path *field.Path, selector *metav1.LabelSelector) field.ErrorList {
 	switch {
 	case selector == nil:
-		return one(field.Required(path, ""))
+		return errorList(field.Required(path, ""))
 	case len(selector.MatchLabels)+len(selector.MatchExpressions) == 0:
-		return one(field.Invalid(path, "{}", "must not be empty, since it would select every pod"))
+		return errorList(field.Invalid(path, "{}", "must not be empty, since it would select every pod"))
 	default:
 		return labelSelector(path, selector)
 	}

@@ -89,7 +89,7 @@ func (r apiVersionRule) check(path *field.Path, version string) field.ErrorList 
 	}
 	gv, err := schema.ParseGroupVersion(version)
 	if err != nil {
-		return one(field.Invalid(path, version, err.Error()))
+		return errorList(field.Invalid(path, version, err.Error()))
 	}
 	return check(r.core || gv.Group != "", path, version, autoscalerMissesGroup)
 }

@@ -85,7 +85,7 @@ func (r autoscalerRules) metricSources(m *autoscalingv2.MetricSpec) []metricSour
 func metricName(path *field.Path, name string) field.ErrorList {
 	at := path.Child("metric", "name")
 	if name == "" {
-		return one(field.Required(at, "must specify a metric name"))
+		return errorList(field.Required(at, "must specify a metric name"))
 	}
 	return pathSegment(at, name)
 }
@@ -94,7 +94,7 @@ func metricResource(path *field.Path, name string) field.ErrorList {
 	if name != "" {
 		return nil
 	}
-	return one(field.Required(path.Child("name"), "must specify a resource name"))
+	return errorList(field.Required(path.Child("name"), "must specify a resource name"))
 }
 
 func containerMetric(path *field.Path, s *autoscalingv2.ContainerResourceMetricSource) field.ErrorList {

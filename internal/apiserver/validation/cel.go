@@ -18,7 +18,7 @@ func selectors(path *field.Path, list []resourcev1.DeviceSelector) field.ErrorLi
 		resourcev1.DeviceSelectorsMaxSize,
 		func(at *field.Path, s *resourcev1.DeviceSelector) field.ErrorList {
 			if s.CEL == nil {
-				return one(field.Required(at.Child("cel"), ""))
+				return errorList(field.Required(at.Child("cel"), ""))
 			}
 			_, errs := expression(at.Child("cel", "expression"), s.CEL.Expression, false)
 			return errs
@@ -29,16 +29,16 @@ func selectors(path *field.Path, list []resourcev1.DeviceSelector) field.ErrorLi
 // expression compiles a CEL expression, and returns its maximum cost.
 func expression(path *field.Path, text string, derived bool) (cost uint64, errs field.ErrorList) {
 	if len(text) > resourcev1.CELSelectorExpressionMaxLength {
-		return 0, one(field.TooLong(path, "", resourcev1.CELSelectorExpressionMaxLength))
+		return 0, errorList(field.TooLong(path, "", resourcev1.CELSelectorExpressionMaxLength))
 	}
 	env := environment.NewExpressions
 	result := dracel.GetCompiler(dracel.Features{EnableConsumableCapacity: true, EnableListTypeAttributes: true}).
 		CompileCELExpression(text, dracel.Options{EnvType: &env, DerivedAttribute: derived})
 	if result.Error != nil {
-		return 0, one(celFault(path, text, result.Error))
+		return 0, errorList(celFault(path, text, result.Error))
 	}
 	if result.MaxCost > resourcev1.CELSelectorExpressionMaxCost {
-		return result.MaxCost, one(field.Forbidden(path, "too complex, exceeds cost limit"))
+		return result.MaxCost, errorList(field.Forbidden(path, "too complex, exceeds cost limit"))
 	}
 	return result.MaxCost, nil
 }

@@ -92,18 +92,18 @@ func signedRequest(path *field.Path, r *certificatesv1.CertificateSigningRequest
 		err = request.CheckSignature()
 	}
 	if err != nil {
-		return one(field.Invalid(path, r.Spec.Request, err.Error()))
+		return errorList(field.Invalid(path, r.Spec.Request, err.Error()))
 	}
 	return nil
 }
 
 func usages(path *field.Path, list []certificatesv1.KeyUsage) field.ErrorList {
 	if len(list) == 0 {
-		return one(field.Required(path, ""))
+		return errorList(field.Required(path, ""))
 	}
 	known := each(path, list, func(at *field.Path, u *certificatesv1.KeyUsage) field.ErrorList {
 		return when(!keyUsages.Has(*u), func() field.ErrorList {
-			return one(field.NotSupported(at, *u, sets.List(keyUsages)))
+			return errorList(field.NotSupported(at, *u, sets.List(keyUsages)))
 		})
 	})
 	itself := func(u *certificatesv1.KeyUsage) certificatesv1.KeyUsage { return *u }
@@ -112,7 +112,7 @@ func usages(path *field.Path, list []certificatesv1.KeyUsage) field.ErrorList {
 
 func signer(path *field.Path, name string) field.ErrorList {
 	if name == certificatesv1beta1.LegacyUnknownSignerName {
-		return one(field.Invalid(path, name, "the legacy signerName is not allowed via this API version"))
+		return errorList(field.Invalid(path, name, "the legacy signerName is not allowed via this API version"))
 	}
 	return signerName(path, name)
 }
@@ -145,9 +145,9 @@ func signingConditionStatus(
 	}
 	switch {
 	case c.Status == "":
-		return one(field.Required(path, ""))
+		return errorList(field.Required(path, ""))
 	case !allowed.Has(c.Status):
-		return one(field.NotSupported(path, c.Status, sets.List(allowed)))
+		return errorList(field.NotSupported(path, c.Status, sets.List(allowed)))
 	}
 	return nil
 }
@@ -224,5 +224,5 @@ func sameCertificate(r, old *certificatesv1.CertificateSigningRequest) field.Err
 	if bytes.Equal(r.Status.Certificate, old.Status.Certificate) {
 		return nil
 	}
-	return one(field.Forbidden(field.NewPath("status", "certificate"), "updates may not set certificate content"))
+	return errorList(field.Forbidden(field.NewPath("status", "certificate"), "updates may not set certificate content"))
 }

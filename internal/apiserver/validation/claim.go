@@ -19,7 +19,7 @@ func ValidateResourceClaim(claim *resource.ResourceClaim) field.ErrorList {
 func ValidateResourceClaimUpdate(claim, old *resource.ResourceClaim) field.ErrorList {
 	return join(
 		metadataAgain(&claim.ObjectMeta, &old.ObjectMeta, apivalidation.NameIsDNSSubdomain),
-		same(field.NewPath("spec"), claim.Spec, old.Spec),
+		immutableField(field.NewPath("spec"), claim.Spec, old.Spec),
 	)
 }
 

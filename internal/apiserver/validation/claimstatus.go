@@ -33,7 +33,7 @@ func ValidateResourceClaimStatusUpdate(claim, old *resource.ResourceClaim) field
 		// The generated rules cover the allocation except for allot's own field.
 		errs = append(
 			errs,
-			same(path.Child("allocation", "reservedForAnyPod"), allocation.ReservedForAnyPod,
+			immutableField(path.Child("allocation", "reservedForAnyPod"), allocation.ReservedForAnyPod,
 				old.Status.Allocation.ReservedForAnyPod)...)
 	}
 	return append(errs, deviceStatuses(path.Child("devices"), &claim.Status)...)
@@ -48,13 +48,13 @@ func reservations(path *field.Path, claim, old *resource.ResourceClaim) field.Er
 		errs = append(errs, field.Forbidden(path, "the allocation may not be cleared while there are consumers"))
 	case claim.Status.Allocation == nil:
 		errs = append(errs, field.Forbidden(path, "may not be set without `allocation`"))
-	case claim.DeletionTimestamp != nil && added(list, old.Status.ReservedFor):
+	case claim.DeletionTimestamp != nil && hasNewConsumer(list, old.Status.ReservedFor):
 		errs = append(errs, field.Forbidden(path, "no consumer may be added while `metadata.deletionTimestamp` is set"))
 	}
 	return errs
 }
 
-func added(now, old []resourcev1.ResourceClaimConsumerReference) bool {
+func hasNewConsumer(now, old []resourcev1.ResourceClaimConsumerReference) bool {
 	had := make(map[resourcev1.ResourceClaimConsumerReference]bool, len(old))
 	for _, c := range old {
 		had[c] = true
@@ -123,7 +123,7 @@ func asAsked(
 		}
 		if slices.ContainsFunc(
 			allocation.Devices.Results[:i],
-			func(other resourcev1.DeviceRequestAllocationResult) bool { return excludes(r, &other) },
+			func(other resourcev1.DeviceRequestAllocationResult) bool { return isIncompatible(r, &other) },
 		) {
 			errs = append(errs, field.Duplicate(results.Index(i), r.Driver+"/"+r.Pool+"/"+r.Device))
 		}
@@ -141,9 +141,9 @@ func asksForAdminAccess(spec *resource.ResourceClaimSpec, request string) bool {
 	})
 }
 
-// excludes reports whether two results are incompatible: they have the same device without separate
+// isIncompatible reports whether two results are incompatible: they have the same device without separate
 // shares of it.
-func excludes(a, b *resourcev1.DeviceRequestAllocationResult) bool {
+func isIncompatible(a, b *resourcev1.DeviceRequestAllocationResult) bool {
 	if a.Driver != b.Driver || a.Pool != b.Pool || a.Device != b.Device || ptr.Deref(a.AdminAccess, false) ||
 		ptr.Deref(b.AdminAccess, false) {
 		return false
@@ -201,5 +201,5 @@ func deviceStatuses(path *field.Path, status *resource.ResourceClaimStatus) fiel
 	})
 }
 
-// unchanged reports whether two values are semantically equal.
-func unchanged(now, old any) bool { return equality.Semantic.DeepEqual(now, old) }
+// isUnchanged reports whether two values are semantically equal.
+func isUnchanged(now, old any) bool { return equality.Semantic.DeepEqual(now, old) }

@@ -18,12 +18,12 @@ func ValidateResourceClaimTemplate(template *resource.ResourceClaimTemplate) fie
 // all claims of a template are alike.
 func ValidateResourceClaimTemplateUpdate(template, old *resource.ResourceClaimTemplate) field.ErrorList {
 	errs := metadataAgain(&template.ObjectMeta, &old.ObjectMeta, apivalidation.NameIsDNSSubdomain)
-	if unchanged(template.Spec, old.Spec) {
+	if isUnchanged(template.Spec, old.Spec) {
 		return errs
 	}
 	path := field.NewPath("spec")
 	return join(errs,
-		same(path, template.Spec, old.Spec),
+		immutableField(path, template.Spec, old.Spec),
 		copiedMetadata(path.Child("metadata"), &template.Spec.ObjectMeta),
 		claimSpec(path.Child("spec"), &template.Spec.Spec),
 	)
@@ -40,7 +40,7 @@ func ValidateClusterResourceClaimTemplateUpdate(
 ) field.ErrorList {
 	return append(
 		metadataUpdate(&template.ObjectMeta, &old.ObjectMeta),
-		same(field.NewPath("spec"), template.Spec, old.Spec)...)
+		immutableField(field.NewPath("spec"), template.Spec, old.Spec)...)
 }
 
 // claimTemplate checks the metadata of a template, and the metadata and spec of its claims.

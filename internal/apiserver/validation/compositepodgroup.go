@@ -25,7 +25,7 @@ func ValidateCompositePodGroupUpdate(group, old *v1alpha3.CompositePodGroup) fie
 	return join(
 		metadataUpdate(&group.ObjectMeta, &old.ObjectMeta),
 		declared(schedulingv1alpha3.Validate_CompositePodGroup, nil, group.Upstream(), old.Upstream()),
-		same(field.NewPath("spec", "resourceClaims"), group.Spec.ResourceClaims, old.Spec.ResourceClaims),
+		immutableField(field.NewPath("spec", "resourceClaims"), group.Spec.ResourceClaims, old.Spec.ResourceClaims),
 	)
 }
 

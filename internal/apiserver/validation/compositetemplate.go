@@ -67,7 +67,7 @@ func compositeTemplate(path *field.Path, now, before *scheduling.CompositePodGro
 	}
 	return join(
 		declared(schedulingv1alpha3.Validate_CompositePodGroupTemplate, path, withoutChildren(now), withoutChildren(before)),
-		same(path.Child("resourceClaims"), now.ResourceClaims, before.ResourceClaims),
+		immutableField(path.Child("resourceClaims"), now.ResourceClaims, before.ResourceClaims),
 		templatesUpdate(pods, now.PodGroupTemplates, before.PodGroupTemplates),
 		compositeTemplates(composites, now.CompositePodGroupTemplates, before.CompositePodGroupTemplates, true),
 	)
@@ -128,15 +128,15 @@ func templateTree(path *field.Path, spec *scheduling.WorkloadSpec) field.ErrorLi
 // are an error of the list.
 func namedOnce(path *field.Path, list []scheduling.CompositePodGroupTemplate, seen map[string]bool) field.ErrorList {
 	at := path.Child("compositePodGroupTemplates")
-	errs := unseen(at, names(list, func(t scheduling.CompositePodGroupTemplate) string { return t.Name }), seen)
+	errs := duplicatesAcross(at, names(list, func(t scheduling.CompositePodGroupTemplate) string { return t.Name }), seen)
 	return append(errs, each(at, list, func(at *field.Path, t *scheduling.CompositePodGroupTemplate) field.ErrorList {
 		pods := names(t.PodGroupTemplates, func(p scheduling.PodGroupTemplate) string { return p.Name })
-		return append(unseen(at.Child("podGroupTemplates"), pods, seen), namedOnce(at, t.CompositePodGroupTemplates, seen)...)
+		return append(duplicatesAcross(at.Child("podGroupTemplates"), pods, seen), namedOnce(at, t.CompositePodGroupTemplates, seen)...)
 	})...)
 }
 
-// unseen returns an error for each name of a list that was seen in another, and adds all.
-func unseen(path *field.Path, list []string, seen map[string]bool) field.ErrorList {
+// duplicatesAcross returns an error for each name of a list that was seen in another, and adds all.
+func duplicatesAcross(path *field.Path, list []string, seen map[string]bool) field.ErrorList {
 	var errs field.ErrorList
 	for i, name := range list {
 		if seen[name] {

@@ -50,25 +50,25 @@ func configMapData(m *corev1.ConfigMap) field.ErrorList {
 func ValidateConfigMapUpdate(m, old *corev1.ConfigMap) field.ErrorList {
 	return join(
 		metadataAgain(&m.ObjectMeta, &old.ObjectMeta, apivalidation.NameIsDNSSubdomain),
-		sealed(old.Immutable, m.Immutable,
-			seal{"data", equality.Semantic.DeepEqual(m.Data, old.Data)},
-			seal{"binaryData", reflect.DeepEqual(m.BinaryData, old.BinaryData)}),
+		protectedFields(old.Immutable, m.Immutable,
+			protectedField{"data", equality.Semantic.DeepEqual(m.Data, old.Data)},
+			protectedField{"binaryData", reflect.DeepEqual(m.BinaryData, old.BinaryData)}),
 		configMapData(m),
 	)
 }
 
-// seal is a field that `immutable: true` protects.
-type seal struct {
+// protectedField is a field that `immutable: true` protects.
+type protectedField struct {
 	field string
 	same  bool
 }
 
-func sealed(old, now *bool, fields ...seal) field.ErrorList {
+func protectedFields(old, now *bool, fields ...protectedField) field.ErrorList {
 	if old == nil || !*old {
 		return nil
 	}
 	var errs field.ErrorList
-	for _, f := range append([]seal{{"immutable", now != nil && *now}}, fields...) {
+	for _, f := range append([]protectedField{{"immutable", now != nil && *now}}, fields...) {
 		if !f.same {
 			errs = append(errs, field.Forbidden(field.NewPath(f.field), "field is immutable when `immutable` is set"))
 		}
@@ -137,8 +137,8 @@ func secretType(s *corev1.Secret) field.ErrorList {
 func ValidateSecretUpdate(s, old *corev1.Secret) field.ErrorList {
 	return join(
 		metadataUpdate(&s.ObjectMeta, &old.ObjectMeta),
-		same(field.NewPath("type"), s.Type, old.Type),
-		sealed(old.Immutable, s.Immutable, seal{"data", equality.Semantic.DeepEqual(s.Data, old.Data)}),
+		immutableField(field.NewPath("type"), s.Type, old.Type),
+		protectedFields(old.Immutable, s.Immutable, protectedField{"data", equality.Semantic.DeepEqual(s.Data, old.Data)}),
 		secretData(s),
 	)
 }

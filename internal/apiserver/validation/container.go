@@ -149,7 +149,7 @@ func initContainer(path *field.Path, c *corev1.Container, spec *core.PodSpec) fi
 
 func initRestart(path *field.Path, c *corev1.Container) field.ErrorList {
 	if c.RestartPolicy == nil {
-		return one(field.Required(path.Child("restartPolicy"), "needed with `restartPolicyRules`"))
+		return errorList(field.Required(path.Child("restartPolicy"), "needed with `restartPolicyRules`"))
 	}
 	return containerRestart(path, c)
 }
@@ -187,7 +187,7 @@ func targets(path *field.Path, spec *core.PodSpec) field.ErrorList {
 		if known[c.TargetContainerName] {
 			return nil
 		}
-		return one(field.NotFound(at.Child("targetContainerName"), c.TargetContainerName))
+		return errorList(field.NotFound(at.Child("targetContainerName"), c.TargetContainerName))
 	})
 }
 
@@ -246,7 +246,7 @@ func hostPortsOnce(path *field.Path, list []corev1.Container) field.ErrorList {
 		return each(at.Child("ports"), c.Ports, func(at *field.Path, p *corev1.ContainerPort) field.ErrorList {
 			key := fmt.Sprintf("%s/%s/%d", p.Protocol, p.HostIP, p.HostPort)
 			if p.HostPort != 0 && seen[key] {
-				return one(field.Duplicate(at.Child("hostPort"), key))
+				return errorList(field.Duplicate(at.Child("hostPort"), key))
 			}
 			seen[key] = true
 			return nil
@@ -261,7 +261,7 @@ func containerRestart(path *field.Path, c *corev1.Container) field.ErrorList {
 		errs = supported(path.Child("restartPolicy"), *c.RestartPolicy,
 			corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyOnFailure, corev1.ContainerRestartPolicyNever)
 	case len(c.RestartPolicyRules) > 0:
-		errs = one(field.Required(path.Child("restartPolicy"), "needed with `restartPolicyRules`"))
+		errs = errorList(field.Required(path.Child("restartPolicy"), "needed with `restartPolicyRules`"))
 	}
 	rules := path.Child("restartPolicyRules")
 	return join(errs, atMost(rules, len(c.RestartPolicyRules), 20), each(rules, c.RestartPolicyRules, restartRule))

@@ -74,7 +74,7 @@ func jobsOfTemplate(path *field.Path, spec, old *batch.CronJobSpec) field.ErrorL
 
 func concurrencyPolicy(path *field.Path, policy batchv1.ConcurrencyPolicy) field.ErrorList {
 	if policy == "" {
-		return one(field.Required(path, ""))
+		return errorList(field.Required(path, ""))
 	}
 	return supported(path, policy, batchv1.AllowConcurrent, batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent)
 }
@@ -84,7 +84,7 @@ func concurrencyPolicy(path *field.Path, policy batchv1.ConcurrencyPolicy) field
 func schedule(path *field.Path, spec, old *batch.CronJobSpec) field.ErrorList {
 	text := spec.Schedule
 	if text == "" {
-		return one(field.Required(path, ""))
+		return errorList(field.Required(path, ""))
 	}
 	var errs field.ErrorList
 	if _, err := cron.Parse(text); err != nil {
@@ -111,11 +111,11 @@ func timeZone(path *field.Path, zone *string) field.ErrorList {
 	}
 	name := *zone
 	if name == "" {
-		return one(field.Invalid(path, name, "must be left out or not be empty"))
+		return errorList(field.Invalid(path, name, "must be left out or not be empty"))
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		if part == "." || part == ".." || strings.HasPrefix(part, "-") || !timeZonePart.MatchString(part) {
-			return one(field.Invalid(path, name, "unknown time zone "+name))
+			return errorList(field.Invalid(path, name, "unknown time zone "+name))
 		}
 	}
 	errs := check(!strings.EqualFold(name, "Local"), path, name,

@@ -24,8 +24,8 @@ func ValidateCSIDriverUpdate(d, old *storagev1.CSIDriver) field.ErrorList {
 	return join(
 		metadataUpdate(&d.ObjectMeta, &old.ObjectMeta),
 		driverSpec(&d.Spec),
-		same(path.Child("attachedRequired"), d.Spec.AttachRequired, old.Spec.AttachRequired),
-		same(path.Child("volumeLifecycleModes"), d.Spec.VolumeLifecycleModes, old.Spec.VolumeLifecycleModes),
+		immutableField(path.Child("attachedRequired"), d.Spec.AttachRequired, old.Spec.AttachRequired),
+		immutableField(path.Child("volumeLifecycleModes"), d.Spec.VolumeLifecycleModes, old.Spec.VolumeLifecycleModes),
 	)
 }
 
@@ -61,14 +61,14 @@ func present(path *field.Path, value *bool) field.ErrorList {
 	if value != nil {
 		return nil
 	}
-	return one(field.Required(path, ""))
+	return errorList(field.Required(path, ""))
 }
 
 func driverTokens(path *field.Path, requests []storagev1.TokenRequest) field.ErrorList {
 	audiences := map[string]bool{}
 	return each(path, requests, func(at *field.Path, r *storagev1.TokenRequest) field.ErrorList {
 		if audiences[r.Audience] {
-			return one(field.Duplicate(at.Child("audience"), r.Audience))
+			return errorList(field.Duplicate(at.Child("audience"), r.Audience))
 		}
 		audiences[r.Audience] = true
 		if r.ExpirationSeconds == nil {

@@ -33,7 +33,7 @@ func ValidateCSINodeUpdate(n, old *storagev1.CSINode) field.ErrorList {
 	}
 	for _, d := range n.Spec.Drivers {
 		if was, ok := before[d.Name]; ok {
-			errs = append(errs, same(field.NewPath("spec", "drivers"), withoutVolumes(d), was)...)
+			errs = append(errs, immutableField(field.NewPath("spec", "drivers"), withoutVolumes(d), was)...)
 		}
 	}
 	return errs
@@ -90,7 +90,7 @@ func healthCondition(path *field.Path, c *storagev1.StorageHealthCondition) fiel
 	reason, message := path.Child("reason"), path.Child("message")
 	errs := join(
 		supported(path.Child("status"), c.Status, storagev1.StorageDegraded, storagev1.StorageUnreachable),
-		form(reason, c.Reason, metav1validation.IsValidConditionReason),
+		requiredForm(reason, c.Reason, metav1validation.IsValidConditionReason),
 		optionalSupported(path.Child("accessMode"), c.AccessMode, corev1.ReadOnlyMany, corev1.ReadWriteMany,
 			corev1.ReadWriteOnce, corev1.ReadWriteOncePod),
 		optionalSupported(path.Child("volumeMode"), c.VolumeMode, corev1.PersistentVolumeFilesystem,

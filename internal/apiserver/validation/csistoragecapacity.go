@@ -23,8 +23,8 @@ func ValidateCSIStorageCapacityUpdate(c, old *storagev1.CSIStorageCapacity) fiel
 	return join(
 		metadataAgain(&c.ObjectMeta, &old.ObjectMeta, apivalidation.NameIsDNSSubdomain),
 		storageCapacity(c, options),
-		same(field.NewPath("nodeTopology"), c.NodeTopology, old.NodeTopology),
-		same(field.NewPath("storageClassName"), c.StorageClassName, old.StorageClassName),
+		immutableField(field.NewPath("nodeTopology"), c.NodeTopology, old.NodeTopology),
+		immutableField(field.NewPath("storageClassName"), c.StorageClassName, old.StorageClassName),
 	)
 }
 

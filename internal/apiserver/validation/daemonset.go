@@ -23,7 +23,7 @@ func ValidateDaemonSetUpdate(d, old *apps.DaemonSet) field.ErrorList {
 	return join(
 		metadataUpdate(&d.ObjectMeta, &old.ObjectMeta),
 		daemonSetSpec(path, &d.Spec),
-		same(path.Child("selector"), d.Spec.Selector, old.Spec.Selector),
+		immutableField(path.Child("selector"), d.Spec.Selector, old.Spec.Selector),
 	)
 }
 
@@ -67,7 +67,7 @@ func daemonSetStrategy(path *field.Path, strategy *appsv1.DaemonSetUpdateStrateg
 	case appsv1.RollingUpdateDaemonSetStrategyType:
 		rolling := path.Child("rollingUpdate")
 		if strategy.RollingUpdate == nil {
-			return one(field.Required(rolling, ""))
+			return errorList(field.Required(rolling, ""))
 		}
 		return daemonRollingUpdate(rolling, strategy.RollingUpdate)
 	default:
@@ -86,7 +86,7 @@ func daemonRollingUpdate(path *field.Path, u *appsv1.RollingUpdateDaemonSet) fie
 	}{{"maxUnavailable", ptr.Deref(u.MaxUnavailable, intstr.IntOrString{})},
 		{"maxSurge", ptr.Deref(u.MaxSurge, intstr.IntOrString{})}} {
 		at := path.Child(s.field)
-		faults := share(at, s.value)
+		faults := intOrPercent(at, s.value)
 		errs = append(errs, faults...)
 		if len(faults) > 0 {
 			set[s.field] = s.value.IntValue() != 0 // text that is no percentage counts as the number that it may be

@@ -35,10 +35,10 @@ func device(path *field.Path, d, old *resourcev1.Device, spec *resourcev1.Resour
 		),
 		nodeAllocatable(path.Child("nodeAllocatableResources"), d),
 	)
-	if old == nil || !unchanged(d.Capacity, old.Capacity) {
+	if old == nil || !isUnchanged(d.Capacity, old.Capacity) {
 		errs = append(errs, capacities(path.Child("capacity"), d)...)
 	}
-	if old == nil || !unchanged(d.Taints, old.Taints) {
+	if old == nil || !isUnchanged(d.Taints, old.Taints) {
 		at := path.Child("taints")
 		errs = append(errs, atMost(at, len(d.Taints), resourcev1.DeviceTaintsMaxLength)...)
 		errs = append(
@@ -106,7 +106,7 @@ const prerelease = `(0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)`
 func attribute(path *field.Path, a *resourcev1.DeviceAttribute) field.ErrorList {
 	short := func(at *field.Path, value string) field.ErrorList {
 		if len(value) > resourcev1.DeviceAttributeMaxValueLength {
-			return one(field.TooLong(at, "", resourcev1.DeviceAttributeMaxValueLength))
+			return errorList(field.TooLong(at, "", resourcev1.DeviceAttributeMaxValueLength))
 		}
 		return nil
 	}

@@ -69,9 +69,9 @@ func requestPolicy(
 	values, span := len(policy.ValidValues) > 0, policy.ValidRange != nil
 	switch {
 	case values && span:
-		return one(field.Forbidden(path, "only one of `validValues` and `validRange` may be set"))
+		return errorList(field.Forbidden(path, "only one of `validValues` and `validRange` may be set"))
 	case (values || span) && policy.Default == nil:
-		return one(field.Required(path.Child("default"), "needed together with `validValues` and `validRange`"))
+		return errorList(field.Required(path.Child("default"), "needed together with `validValues` and `validRange`"))
 	case values:
 		return validValues(path, policy, capacity)
 	case span:
@@ -100,12 +100,12 @@ func validValues(
 		if slices.ContainsFunc(policy.ValidValues[:i], same) {
 			errs = append(errs, field.Duplicate(at.Index(i), v.String()))
 		}
-		errs = append(errs, within(at.Index(i), v, capacity)...)
+		errs = append(errs, atMostCapacity(at.Index(i), v, capacity)...)
 	}
 	return append(errs, check(found, at, policy.Default.String(), "must have `default` among them")...)
 }
 
-func within(path *field.Path, value, capacity apiresource.Quantity) field.ErrorList {
+func atMostCapacity(path *field.Path, value, capacity apiresource.Quantity) field.ErrorList {
 	return check(value.Cmp(capacity) <= 0, path, value.String(),
 		fmt.Sprintf("must be less than or equal to the capacity (%s)", capacity.String()))
 }
@@ -115,18 +115,18 @@ func validRange(
 ) field.ErrorList {
 	r, at := policy.ValidRange, path.Child("validRange")
 	if r.Min == nil {
-		return one(field.Required(at.Child("min"), ""))
+		return errorList(field.Required(at.Child("min"), ""))
 	}
 	low, top := *r.Min, *policy.Default
 	errs := join(
 		nonNegativeQuantity(at.Child("min"), low),
-		within(at.Child("min"), low, capacity),
+		atMostCapacity(at.Child("min"), low, capacity),
 		check(top.Cmp(low) >= 0, path.Child("default"), top.String(), "must be greater than or equal to `validRange.min`"),
 	)
 	if high := r.Max; high != nil {
 		errs = append(errs, join(
 			check(high.Cmp(low) >= 0, at.Child("max"), high.String(), "must be greater than or equal to `min`"),
-			within(at.Child("max"), *high, capacity),
+			atMostCapacity(at.Child("max"), *high, capacity),
 			check(top.Cmp(*high) <= 0, path.Child("default"), top.String(), "must be less than or equal to `validRange.max`"),
 		)...)
 	}
@@ -145,7 +145,7 @@ func validRange(
 	}
 	first := low.DeepCopy()
 	first.Add(*r.Step)
-	errs = append(errs, within(at.Child("step"), first, capacity)...)
+	errs = append(errs, atMostCapacity(at.Child("step"), first, capacity)...)
 	if !milli {
 		if faults := inWholeNumbers(bounds); len(faults) > 0 {
 			return append(errs, faults...)

@@ -24,10 +24,10 @@ func ValidateDeviceClassUpdate(class, old *resourcev1.DeviceClass) field.ErrorLi
 func classSpec(spec, old *resourcev1.DeviceClassSpec) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := declared(resourcev1.Validate_DeviceClassSpec, path, spec, old)
-	if old == nil || !unchanged(spec.Selectors, old.Selectors) {
+	if old == nil || !isUnchanged(spec.Selectors, old.Selectors) {
 		errs = append(errs, selectors(path.Child("selectors"), spec.Selectors)...)
 	}
-	if old == nil || !unchanged(spec.Config, old.Config) {
+	if old == nil || !isUnchanged(spec.Config, old.Config) {
 		errs = append(
 			errs,
 			eachUpTo(

@@ -125,7 +125,7 @@ func allocationMode(path *field.Path, mode resourcev1.DeviceAllocationMode, coun
 	case resourcev1.DeviceAllocationModeExactCount:
 		return check(count > 0, at, count, positive)
 	case "":
-		return one(field.Required(path.Child("allocationMode"), ""))
+		return errorList(field.Required(path.Child("allocationMode"), ""))
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func requestReference(path *field.Path, name string, names requests) field.Error
 func deviceConfiguration(path *field.Path, config *resourcev1.DeviceConfiguration) field.ErrorList {
 	at := path.Child("opaque")
 	if config.Opaque == nil {
-		return one(field.Required(at, ""))
+		return errorList(field.Required(at, ""))
 	}
 	return jsonObject(at.Child("parameters"), &config.Opaque.Parameters, resourcev1.OpaqueParametersMaxLength)
 }
@@ -183,10 +183,10 @@ func deviceConfiguration(path *field.Path, config *resourcev1.DeviceConfiguratio
 func jsonObject(path *field.Path, extension *runtime.RawExtension, limit int) field.ErrorList {
 	const omitted = "<value omitted>"
 	if len(extension.Raw) == 0 || string(extension.Raw) == "null" {
-		return one(field.Required(path, ""))
+		return errorList(field.Required(path, ""))
 	}
 	if len(extension.Raw) > limit {
-		return one(field.TooLong(path, "", limit))
+		return errorList(field.TooLong(path, "", limit))
 	}
 	var parsed map[string]any
 	return check(json.Unmarshal(extension.Raw, &parsed) == nil, path, omitted, "must be a JSON object")
@@ -195,7 +195,7 @@ func jsonObject(path *field.Path, extension *runtime.RawExtension, limit int) fi
 // poolName checks one or more DNS subdomains, separated by slashes.
 func poolName(path *field.Path, name string) field.ErrorList {
 	if name == "" {
-		return one(field.Required(path, ""))
+		return errorList(field.Required(path, ""))
 	}
 	var errs field.ErrorList
 	if len(name) > resourcev1.PoolNameMaxLength {

@@ -52,7 +52,7 @@ func budgetShare(path *field.Path, value *intstr.IntOrString) field.ErrorList {
 	if value == nil {
 		return nil
 	}
-	errs := share(path, *value)
+	errs := intOrPercent(path, *value)
 	if n, err := intstr.GetScaledValueFromIntOrPercent(value, 100, true); err == nil && value.Type == intstr.String {
 		errs = append(errs, check(n <= 100, path, value.String(), "must not be greater than 100%")...)
 	}

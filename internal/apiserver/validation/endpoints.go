@@ -75,7 +75,7 @@ func legacyEndpointPort(path *field.Path, p *legacyPort, named bool) field.Error
 
 func namedPort(path *field.Path, name string) field.ErrorList {
 	if name == "" {
-		return one(field.Required(path, ""))
+		return errorList(field.Required(path, ""))
 	}
 	return dnsLabel(path, name)
 }
@@ -99,7 +99,7 @@ func endpointAddress(path *field.Path, a *legacyAddress) field.ErrorList {
 func endpointIP(path *field.Path, value string) field.ErrorList {
 	ip := netutils.ParseIPSloppy(value)
 	if ip == nil {
-		return one(field.Invalid(path, value, "must be a valid IP address"))
+		return errorList(field.Invalid(path, value, "must be a valid IP address"))
 	}
 	return join(
 		check(!ip.IsUnspecified(), path, value, fmt.Sprintf("may not be unspecified (%s)", value)),
@@ -151,12 +151,12 @@ func ValidateEndpointSliceUpdate(s, old *discoveryv1.EndpointSlice) field.ErrorL
 	if !apiequality.Semantic.DeepEqual(s.Endpoints, old.Endpoints) {
 		errs = append(errs, sliceEndpoints(field.NewPath("endpoints"), s)...)
 	}
-	return append(errs, same(field.NewPath("addressType"), s.AddressType, old.AddressType)...)
+	return append(errs, immutableField(field.NewPath("addressType"), s.AddressType, old.AddressType)...)
 }
 
 func slicePorts(path *field.Path, ports []discoveryv1.EndpointPort) field.ErrorList {
 	if len(ports) > maxEndpointPorts {
-		return one(field.TooMany(path, len(ports), maxEndpointPorts))
+		return errorList(field.TooMany(path, len(ports), maxEndpointPorts))
 	}
 	names := map[string]bool{}
 	return each(path, ports, func(at *field.Path, p *discoveryv1.EndpointPort) field.ErrorList {
@@ -180,7 +180,7 @@ func slicePorts(path *field.Path, ports []discoveryv1.EndpointPort) field.ErrorL
 
 func sliceEndpoints(path *field.Path, s *discoveryv1.EndpointSlice) field.ErrorList {
 	if len(s.Endpoints) > maxEndpoints {
-		return one(field.TooMany(path, len(s.Endpoints), maxEndpoints))
+		return errorList(field.TooMany(path, len(s.Endpoints), maxEndpoints))
 	}
 	return each(path, s.Endpoints, func(at *field.Path, e *discoveryv1.Endpoint) field.ErrorList {
 		errs := sliceAddresses(at.Child("addresses"), s.AddressType, e.Addresses)
@@ -198,7 +198,7 @@ func sliceEndpoints(path *field.Path, s *discoveryv1.EndpointSlice) field.ErrorL
 func sliceAddresses(path *field.Path, kind discoveryv1.AddressType, addresses []string) field.ErrorList {
 	var errs field.ErrorList
 	if len(addresses) == 0 {
-		return one(field.Required(path, "must contain at least 1 address"))
+		return errorList(field.Required(path, "must contain at least 1 address"))
 	}
 	if len(addresses) > maxEndpointAddresses {
 		errs = append(errs, field.TooMany(path, len(addresses), maxEndpointAddresses))
@@ -235,7 +235,7 @@ func endpointHints(path *field.Path, hints *discoveryv1.EndpointHints) field.Err
 	}
 	zones, nodes := path.Child("forZones"), path.Child("forNodes")
 	if len(hints.ForZones) > maxEndpointHints {
-		return one(field.TooMany(zones, len(hints.ForZones), maxEndpointHints))
+		return errorList(field.TooMany(zones, len(hints.ForZones), maxEndpointHints))
 	}
 	errs := hintNames(zones, hints.ForZones, func(z *discoveryv1.ForZone) string { return z.Name },
 		validation.IsValidLabelValue)

@@ -13,7 +13,7 @@ func env(path *field.Path, c *corev1.Container) field.ErrorList {
 	from := path.Child("envFrom")
 	return join(
 		each(path.Child("env"), c.Env, func(at *field.Path, v *corev1.EnvVar) field.ErrorList {
-			return join(form(at.Child("name"), v.Name, validation.IsRelaxedEnvVarName), envSource(at.Child("valueFrom"), v))
+			return join(requiredForm(at.Child("name"), v.Name, validation.IsRelaxedEnvVarName), envSource(at.Child("valueFrom"), v))
 		}),
 		each(from, c.EnvFrom, func(at *field.Path, s *corev1.EnvFromSource) field.ErrorList {
 			errs := optionalForm(at.Child("prefix"), s.Prefix, validation.IsRelaxedEnvVarName)
@@ -66,7 +66,7 @@ func envSource(path *field.Path, v *corev1.EnvVar) field.ErrorList {
 			dnsLabel(at.Child("volumeName"), ref.VolumeName),
 			required(at.Child("path"), ref.Path),
 			noBacksteps(at.Child("path"), ref.Path),
-			form(at.Child("key"), ref.Key, validation.IsRelaxedEnvVarName),
+			requiredForm(at.Child("key"), ref.Key, validation.IsRelaxedEnvVarName),
 		)...)
 	}
 	return errs
@@ -74,7 +74,7 @@ func envSource(path *field.Path, v *corev1.EnvVar) field.ErrorList {
 
 func keyRef(path *field.Path, name, key string) field.ErrorList {
 	return join(wellFormed(path.Child("name"), name, validation.IsDNS1123Subdomain),
-		form(path.Child("key"), key, validation.IsConfigMapKey))
+		requiredForm(path.Child("key"), key, validation.IsConfigMapKey))
 }
 
 // envFields returns the fields of a pod that can be in an environment variable.
@@ -104,14 +104,14 @@ func fieldRef(path *field.Path, ref *corev1.ObjectFieldSelector, fields []string
 	case ref.FieldPath == "":
 		return required(at, "")
 	case ref.APIVersion != "v1":
-		return one(field.Invalid(at, ref.FieldPath, "fields have names in version v1 only"))
+		return errorList(field.Invalid(at, ref.FieldPath, "fields have names in version v1 only"))
 	}
 	whole, closed := strings.CutSuffix(ref.FieldPath, "']")
 	name, key, subscripted := strings.Cut(whole, "['")
 	switch {
 	case !closed || !subscripted || name == "":
 		if !slices.Contains(podFields(), ref.FieldPath) {
-			return one(field.Invalid(at, ref.FieldPath, "is not a field of a pod"))
+			return errorList(field.Invalid(at, ref.FieldPath, "is not a field of a pod"))
 		}
 		return supported(at, strings.Replace(ref.FieldPath, "spec.host", "spec.nodeName", 1), fields...)
 	case name == "metadata.labels":
@@ -119,7 +119,7 @@ func fieldRef(path *field.Path, ref *corev1.ObjectFieldSelector, fields []string
 	case name == "metadata.annotations":
 		return wellFormed(path, strings.ToLower(key), validation.IsQualifiedName)
 	default:
-		return one(field.Invalid(at, ref.FieldPath, "only labels and annotations have keys"))
+		return errorList(field.Invalid(at, ref.FieldPath, "only labels and annotations have keys"))
 	}
 }
 
@@ -137,7 +137,7 @@ func resourceFieldRef(path *field.Path, ref *corev1.ResourceFieldSelector) field
 	case ref.Resource == "":
 		return required(path.Child("resource"), "")
 	case !known:
-		return one(field.NotSupported(path.Child("resource"), ref.Resource, []string{
+		return errorList(field.NotSupported(path.Child("resource"), ref.Resource, []string{
 			"limits.cpu", "limits.ephemeral-storage", "limits.hugepages-*", "limits.memory",
 			"requests.cpu", "requests.ephemeral-storage", "requests.hugepages-*", "requests.memory",
 		}))

@@ -75,21 +75,21 @@ func ValidateNewerEventUpdate(event, old *corev1.Event) field.ErrorList {
 		eventContent(event),
 		metadataUpdate(&event.ObjectMeta, &old.ObjectMeta),
 		errs,
-		same(field.NewPath("involvedObject"), event.InvolvedObject, old.InvolvedObject),
-		same(field.NewPath("reason"), event.Reason, old.Reason),
-		same(field.NewPath("message"), event.Message, old.Message),
-		same(field.NewPath("source"), event.Source, old.Source),
-		same(field.NewPath("firstTimestamp"), event.FirstTimestamp, old.FirstTimestamp),
-		same(field.NewPath("lastTimestamp"), event.LastTimestamp, old.LastTimestamp),
-		same(field.NewPath("count"), event.Count, old.Count),
-		same(field.NewPath("type"), event.Type, old.Type),
+		immutableField(field.NewPath("involvedObject"), event.InvolvedObject, old.InvolvedObject),
+		immutableField(field.NewPath("reason"), event.Reason, old.Reason),
+		immutableField(field.NewPath("message"), event.Message, old.Message),
+		immutableField(field.NewPath("source"), event.Source, old.Source),
+		immutableField(field.NewPath("firstTimestamp"), event.FirstTimestamp, old.FirstTimestamp),
+		immutableField(field.NewPath("lastTimestamp"), event.LastTimestamp, old.LastTimestamp),
+		immutableField(field.NewPath("count"), event.Count, old.Count),
+		immutableField(field.NewPath("type"), event.Type, old.Type),
 		// Protobuf once stored its nanoseconds, which JSON never had.
-		same(field.NewPath("eventTime"), metav1.NewMicroTime(event.EventTime.Truncate(time.Microsecond)),
+		immutableField(field.NewPath("eventTime"), metav1.NewMicroTime(event.EventTime.Truncate(time.Microsecond)),
 			metav1.NewMicroTime(old.EventTime.Truncate(time.Microsecond))),
-		same(field.NewPath("action"), event.Action, old.Action),
-		same(field.NewPath("related"), event.Related, old.Related),
-		same(field.NewPath("reportingController"), event.ReportingController, old.ReportingController),
-		same(field.NewPath("reportingInstance"), event.ReportingInstance, old.ReportingInstance),
+		immutableField(field.NewPath("action"), event.Action, old.Action),
+		immutableField(field.NewPath("related"), event.Related, old.Related),
+		immutableField(field.NewPath("reportingController"), event.ReportingController, old.ReportingController),
+		immutableField(field.NewPath("reportingInstance"), event.ReportingInstance, old.ReportingInstance),
 	)
 }
 
@@ -130,14 +130,14 @@ func eventContent(event *corev1.Event) field.ErrorList {
 		text(field.NewPath("action"), event.Action),
 		text(field.NewPath("reason"), event.Reason),
 		when(len(event.Message) > maxEventMessage, func() field.ErrorList {
-			return one(field.Invalid(field.NewPath("message"), "", "must have at most 1024 characters"))
+			return errorList(field.Invalid(field.NewPath("message"), "", "must have at most 1024 characters"))
 		}),
 	)
 }
 
 func text(path *field.Path, value string) field.ErrorList {
 	if len(value) > maxEventText {
-		return one(field.Invalid(path, "", "must have at most 128 characters"))
+		return errorList(field.Invalid(path, "", "must have at most 128 characters"))
 	}
 	return required(path, value)
 }

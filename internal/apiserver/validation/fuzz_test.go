@@ -36,7 +36,7 @@ func resourceManifests(f *testing.F) []string {
 			if err != nil {
 				f.Fatal(err)
 			}
-			manifest, _ := cut(string(content))
+			manifest, _ := splitExpectation(string(content))
 			all = append(all, manifest)
 		}
 	}

@@ -119,14 +119,14 @@ func ingressHTTP(path *field.Path, http *networkingv1.HTTPIngressRuleValue) fiel
 		return nil
 	}
 	if len(http.Paths) == 0 {
-		return one(field.Required(path.Child("paths"), ""))
+		return errorList(field.Required(path.Child("paths"), ""))
 	}
 	return each(path.Child("paths"), http.Paths, ingressPath)
 }
 
 func ingressPath(path *field.Path, p *networkingv1.HTTPIngressPath) field.ErrorList {
 	if p.PathType == nil {
-		return one(field.Required(path.Child("pathType"), "pathType must be specified"))
+		return errorList(field.Required(path.Child("pathType"), "pathType must be specified"))
 	}
 	var errs field.ErrorList
 	switch at := path.Child("path"); *p.PathType {
@@ -158,12 +158,12 @@ func plainPath(at *field.Path, path string) field.ErrorList {
 func ingressBackend(path *field.Path, b *networkingv1.IngressBackend) field.ErrorList {
 	switch at := path.Child("resource"); {
 	case b.Resource != nil && b.Service != nil:
-		return one(field.Invalid(path, "", "cannot set both resource and service backends"))
+		return errorList(field.Invalid(path, "", "cannot set both resource and service backends"))
 	case b.Resource != nil:
 		return join(pointerForm(at.Child("apiGroup"), b.Resource.APIGroup, validation.IsDNS1123Subdomain),
 			pathSegment(at.Child("kind"), b.Resource.Kind), pathSegment(at.Child("name"), b.Resource.Name))
 	case b.Service == nil:
-		return one(field.Invalid(path, "", "resource or service backend is required"))
+		return errorList(field.Invalid(path, "", "resource or service backend is required"))
 	}
 	at, port := path.Child("service"), b.Service.Port
 	errs := dnsLabel(at.Child("name"), b.Service.Name)
@@ -171,7 +171,7 @@ func ingressBackend(path *field.Path, b *networkingv1.IngressBackend) field.Erro
 	case port.Name != "" && port.Number != 0:
 		return append(errs, field.Invalid(path, "", "cannot set both port name & port number"))
 	case port.Name != "":
-		return append(errs, form(at.Child("port", "name"), port.Name, validation.IsValidPortName)...)
+		return append(errs, requiredForm(at.Child("port", "name"), port.Name, validation.IsValidPortName)...)
 	case port.Number != 0:
 		return append(errs, between(at.Child("port", "number"), int64(port.Number), 1, 65535)...)
 	}

@@ -18,7 +18,7 @@ func ValidateIngressClass(c *networkingv1.IngressClass) field.ErrorList {
 func ValidateIngressClassUpdate(c, old *networkingv1.IngressClass) field.ErrorList {
 	return join(
 		metadataAgain(&c.ObjectMeta, &old.ObjectMeta, apivalidation.NameIsDNSSubdomain),
-		same(field.NewPath("spec", "controller"), c.Spec.Controller, old.Spec.Controller),
+		immutableField(field.NewPath("spec", "controller"), c.Spec.Controller, old.Spec.Controller),
 		ingressClassSpec(&c.Spec),
 	)
 }

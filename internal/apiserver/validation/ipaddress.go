@@ -30,7 +30,7 @@ func ValidateIPAddress(a *networkingv1.IPAddress) field.ErrorList {
 
 func parentPart(path *field.Path, value string) field.ErrorList {
 	if value == "" {
-		return one(field.Required(path, ""))
+		return errorList(field.Required(path, ""))
 	}
 	return pathSegment(path, value)
 }
@@ -40,6 +40,6 @@ func ValidateIPAddressUpdate(a, old *networkingv1.IPAddress) field.ErrorList {
 	return join(
 		ValidateIPAddress(a),
 		metadataUpdate(&a.ObjectMeta, &old.ObjectMeta),
-		same(field.NewPath("spec", "parentRef"), a.Spec.ParentRef, old.Spec.ParentRef),
+		immutableField(field.NewPath("spec", "parentRef"), a.Spec.ParentRef, old.Spec.ParentRef),
 	)
 }

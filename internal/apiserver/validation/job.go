@@ -55,13 +55,13 @@ func ValidateJobUpdate(job, old *batch.Job) field.ErrorList {
 		jobSelector(path, now),
 		jobPolicyUpdate(path.Child("scheduling", "schedulingPolicy"), now.Scheduling, before.Scheduling),
 		completionsUpdate(path.Child("completions"), now, before),
-		same(path.Child("selector"), now.Selector, before.Selector),
+		immutableField(path.Child("selector"), now.Selector, before.Selector),
 		jobTemplateUpdate(path.Child("template"), job, old),
-		same(path.Child("completionMode"), now.CompletionMode, before.CompletionMode),
-		same(path.Child("podFailurePolicy"), now.PodFailurePolicy, before.PodFailurePolicy),
-		same(path.Child("backoffLimitPerIndex"), now.BackoffLimitPerIndex, before.BackoffLimitPerIndex),
-		same(path.Child("managedBy"), now.ManagedBy, before.ManagedBy),
-		same(path.Child("successPolicy"), now.SuccessPolicy, before.SuccessPolicy),
+		immutableField(path.Child("completionMode"), now.CompletionMode, before.CompletionMode),
+		immutableField(path.Child("podFailurePolicy"), now.PodFailurePolicy, before.PodFailurePolicy),
+		immutableField(path.Child("backoffLimitPerIndex"), now.BackoffLimitPerIndex, before.BackoffLimitPerIndex),
+		immutableField(path.Child("managedBy"), now.ManagedBy, before.ManagedBy),
+		immutableField(path.Child("successPolicy"), now.SuccessPolicy, before.SuccessPolicy),
 		hostNamesOfIndexes(job),
 	)
 }
@@ -208,7 +208,7 @@ func jobSelector(path *field.Path, spec *batch.JobSpec) field.ErrorList {
 	at := path.Child("selector")
 	errs := labelSelector(at, spec.Selector)
 	if spec.Selector == nil {
-		errs = one(field.Required(at, ""))
+		errs = errorList(field.Required(at, ""))
 	}
 	parsed, err := metav1.LabelSelectorAsSelector(spec.Selector)
 	if err == nil && !parsed.Matches(labels.Set(spec.Template.Labels)) {
@@ -275,7 +275,7 @@ func hostNamesOfIndexes(job *batch.Job) field.ErrorList {
 // completionsUpdate allows scaling an Indexed Job together with its parallelism.
 func completionsUpdate(path *field.Path, now, before *batch.JobSpec) field.ErrorList {
 	if !isIndexed(now) {
-		return same(path, now.Completions, before.Completions)
+		return immutableField(path, now.Completions, before.Completions)
 	}
 	if now.Completions == nil || equality.Semantic.DeepEqual(now.Completions, before.Completions) {
 		return nil
@@ -289,7 +289,7 @@ func completionsUpdate(path *field.Path, now, before *batch.JobSpec) field.Error
 func jobTemplateUpdate(path *field.Path, job, old *batch.Job) field.ErrorList {
 	now, before := &job.Spec.Template, &old.Spec.Template
 	if !mayChangeTemplate(old) {
-		return same(path, now, before)
+		return immutableField(path, now, before)
 	}
 	kept := before.DeepCopy()
 	directives(&kept.Spec, &now.Spec)
@@ -304,11 +304,11 @@ func jobTemplateUpdate(path *field.Path, job, old *batch.Job) field.ErrorList {
 			}
 		}
 	}
-	return same(path.Child("spec"), now.Spec, kept.Spec)
+	return immutableField(path.Child("spec"), now.Spec, kept.Spec)
 }
 
 func mayChangeTemplate(job *batch.Job) bool {
-	idle := job.Status.StartTime == nil || holds(&job.Status, batchv1.JobSuspended)
+	idle := job.Status.StartTime == nil || isTrue(&job.Status, batchv1.JobSuspended)
 	return ptr.Deref(job.Spec.Suspend, false) && idle && job.Status.Active == 0
 }
 

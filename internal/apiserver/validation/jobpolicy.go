@@ -109,11 +109,11 @@ func successPolicy(path *field.Path, spec *batch.JobSpec) field.ErrorList {
 		return nil
 	}
 	if !isIndexed(spec) {
-		return one(field.Invalid(path, field.OmitValueType{}, onlyIndexed))
+		return errorList(field.Invalid(path, field.OmitValueType{}, onlyIndexed))
 	}
 	rules := path.Child("rules")
 	if len(spec.SuccessPolicy.Rules) == 0 {
-		return one(field.Required(rules, ""))
+		return errorList(field.Required(rules, ""))
 	}
 	// Without completions, numbers of them cannot be checked; the missing field is reported
 	// elsewhere.
@@ -126,7 +126,7 @@ func successPolicy(path *field.Path, spec *batch.JobSpec) field.ErrorList {
 
 func successRule(path *field.Path, rule *batchv1.SuccessPolicyRule, completions int32) field.ErrorList {
 	if rule.SucceededCount == nil && rule.SucceededIndexes == nil {
-		return one(field.Required(path, "at least one of `succeededCount`, `succeededIndexes` must be set"))
+		return errorList(field.Required(path, "at least one of `succeededCount`, `succeededIndexes` must be set"))
 	}
 	var errs field.ErrorList
 	available, of := completions, "`completions`"

@@ -51,7 +51,7 @@ func gangWithinParallelism(path *field.Path, spec *batch.JobSpec) field.ErrorLis
 func jobPolicy(path *field.Path, scheduling, before *batchv1.JobSchedulingConfiguration) field.ErrorList {
 	now := scheduling.SchedulingPolicy
 	if before != nil && (now == nil) != (before.SchedulingPolicy == nil) {
-		return one(field.Invalid(path, nil, "may not be added or removed"))
+		return errorList(field.Invalid(path, nil, "may not be added or removed"))
 	}
 	if now == nil {
 		return nil
@@ -70,7 +70,7 @@ func jobPolicyUpdate(path *field.Path, now, before *batchv1.JobSchedulingConfigu
 		return nil
 	}
 	if (before.SchedulingPolicy.Basic != nil) != (now.SchedulingPolicy.Basic != nil) {
-		return one(field.Invalid(path, nil, "may not change between `basic` and `gang`"))
+		return errorList(field.Invalid(path, nil, "may not change between `basic` and `gang`"))
 	}
 	return nil
 }
@@ -79,9 +79,9 @@ func jobPolicyUpdate(path *field.Path, now, before *batchv1.JobSchedulingConfigu
 func schedulingBlocks(path *field.Path, now, before *batchv1.JobSchedulingConfiguration) field.ErrorList {
 	if before != nil {
 		return join(
-			same(path.Child("schedulingConstraints"), now.SchedulingConstraints, before.SchedulingConstraints),
-			same(path.Child("disruptionMode"), now.DisruptionMode, before.DisruptionMode),
-			same(path.Child("resourceClaims"), now.ResourceClaims, before.ResourceClaims),
+			immutableField(path.Child("schedulingConstraints"), now.SchedulingConstraints, before.SchedulingConstraints),
+			immutableField(path.Child("disruptionMode"), now.DisruptionMode, before.DisruptionMode),
+			immutableField(path.Child("resourceClaims"), now.ResourceClaims, before.ResourceClaims),
 		)
 	}
 	var errs field.ErrorList
@@ -116,7 +116,7 @@ func schedulingBlocks(path *field.Path, now, before *batchv1.JobSchedulingConfig
 func basicDisruption(path *field.Path, s *batchv1.JobSchedulingConfiguration) field.ErrorList {
 	basic := s.SchedulingPolicy == nil || s.SchedulingPolicy.Basic != nil || s.SchedulingPolicy.Gang == nil
 	if mode := s.DisruptionMode; basic && mode != nil && mode.All != nil && mode.Single == nil {
-		return one(field.Invalid(path, "", "`all` needs the scheduling policy `gang`"))
+		return errorList(field.Invalid(path, "", "`all` needs the scheduling policy `gang`"))
 	}
 	return nil
 }

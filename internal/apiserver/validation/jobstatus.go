@@ -19,14 +19,14 @@ import (
 // restore it.
 func ValidateJobStatusUpdate(job, old *batch.Job) field.ErrorList {
 	c := jobChange{path: field.NewPath("status"), job: job, now: &job.Status, old: &old.Status}
-	c.finished = c.differ(batchv1.JobComplete) || c.differ(batchv1.JobFailed)
+	c.finished = c.conditionChanged(batchv1.JobComplete) || c.conditionChanged(batchv1.JobFailed)
 	return join(
 		metadataUpdate(&job.ObjectMeta, &old.ObjectMeta),
 		c.counts(),
 		c.uncounted(),
 		c.conditions(),
 		c.lastingConditions(),
-		c.ended(),
+		c.finishedJobHasNoPods(),
 		c.startTime(),
 		c.completionTime(),
 		c.indexes(),
@@ -49,26 +49,26 @@ func hasCondition(s *batchv1.JobStatus, t batchv1.JobConditionType, status corev
 		func(c batchv1.JobCondition) bool { return c.Type == t && c.Status == status })
 }
 
-func holds(s *batchv1.JobStatus, t batchv1.JobConditionType) bool {
+func isTrue(s *batchv1.JobStatus, t batchv1.JobConditionType) bool {
 	return hasCondition(s, t, corev1.ConditionTrue)
 }
 
 func isFinished(s *batchv1.JobStatus) bool {
-	return holds(s, batchv1.JobComplete) || holds(s, batchv1.JobFailed)
+	return isTrue(s, batchv1.JobComplete) || isTrue(s, batchv1.JobFailed)
 }
 
-func (c *jobChange) differ(t batchv1.JobConditionType) bool {
-	return holds(c.now, t) != holds(c.old, t)
+func (c *jobChange) conditionChanged(t batchv1.JobConditionType) bool {
+	return isTrue(c.now, t) != isTrue(c.old, t)
 }
 
-// fault returns an error for a field of the status if all conditions are true.
-func (c *jobChange) fault(name string, value any, message string, when ...bool) field.ErrorList {
+// invalidIf returns an error for a field of the status if all conditions are true.
+func (c *jobChange) invalidIf(name string, value any, message string, when ...bool) field.ErrorList {
 	for _, w := range when {
 		if !w {
 			return nil
 		}
 	}
-	return one(field.Invalid(c.path.Child(name), value, message))
+	return errorList(field.Invalid(c.path.Child(name), value, message))
 }
 
 func (c *jobChange) counts() field.ErrorList {
@@ -88,9 +88,9 @@ func (c *jobChange) counts() field.ErrorList {
 	ready := ptr.Deref(s.Ready, 0)
 	return join(
 		errs,
-		c.fault("failed", s.Failed, "cannot be decremented", s.Failed < c.old.Failed),
-		c.fault("succeeded", s.Succeeded, "cannot be decremented", s.Succeeded < c.old.Succeeded, !elastic),
-		c.fault("ready", ready, "cannot be greater than active", s.Ready != nil, ready > s.Active,
+		c.invalidIf("failed", s.Failed, "cannot be decremented", s.Failed < c.old.Failed),
+		c.invalidIf("succeeded", s.Succeeded, "cannot be decremented", s.Succeeded < c.old.Succeeded, !elastic),
+		c.invalidIf("ready", ready, "cannot be greater than active", s.Ready != nil, ready > s.Active,
 			!ptr.Equal(s.Ready, c.old.Ready) || s.Active != c.old.Active),
 	)
 }
@@ -105,9 +105,9 @@ func (c *jobChange) uncounted() field.ErrorList {
 		defer func() { seen[*uid] = true }()
 		switch {
 		case *uid == "":
-			return one(field.Invalid(at, "", "must not be empty"))
+			return errorList(field.Invalid(at, "", "must not be empty"))
 		case seen[*uid]:
-			return one(field.Duplicate(at, *uid))
+			return errorList(field.Duplicate(at, *uid))
 		}
 		return nil
 	}
@@ -116,20 +116,20 @@ func (c *jobChange) uncounted() field.ErrorList {
 
 // conditions checks which conditions can be true together.
 func (c *jobChange) conditions() field.ErrorList {
-	complete, failed := holds(c.now, batchv1.JobComplete), holds(c.now, batchv1.JobFailed)
-	target, met := holds(c.now, batchv1.JobFailureTarget), holds(c.now, batchv1.JobSuccessCriteriaMet)
+	complete, failed := isTrue(c.now, batchv1.JobComplete), isTrue(c.now, batchv1.JobFailed)
+	target, met := isTrue(c.now, batchv1.JobFailureTarget), isTrue(c.now, batchv1.JobSuccessCriteriaMet)
 	omit := field.OmitValueType{}
 	indexes := !ptr.Equal(c.now.FailedIndexes, c.old.FailedIndexes)
-	completed, failedNow := c.differ(batchv1.JobComplete), c.differ(batchv1.JobFailed)
+	completed, failedNow := c.conditionChanged(batchv1.JobComplete), c.conditionChanged(batchv1.JobFailed)
 	return join(
-		c.fault("conditions", omit, "Complete and Failed cannot both be True", complete, failed, completed || failedNow),
-		c.fault("conditions", omit, "Complete and FailureTarget cannot both be True", complete, target,
-			completed || c.differ(batchv1.JobFailureTarget)),
-		c.fault("conditions", omit, "Failed needs FailureTarget to be True", failed, !target, failedNow || indexes),
-		c.fault("conditions", omit, "Complete needs SuccessCriteriaMet to be True", complete, !met,
-			completed || c.differ(batchv1.JobSuccessCriteriaMet) || c.job.Spec.SuccessPolicy != nil),
-		c.fault("conditions", omit, "SuccessCriteriaMet and Failed cannot both be True", met, failed),
-		c.fault("conditions", omit, "SuccessCriteriaMet and FailureTarget cannot both be True", met, target),
+		c.invalidIf("conditions", omit, "Complete and Failed cannot both be True", complete, failed, completed || failedNow),
+		c.invalidIf("conditions", omit, "Complete and FailureTarget cannot both be True", complete, target,
+			completed || c.conditionChanged(batchv1.JobFailureTarget)),
+		c.invalidIf("conditions", omit, "Failed needs FailureTarget to be True", failed, !target, failedNow || indexes),
+		c.invalidIf("conditions", omit, "Complete needs SuccessCriteriaMet to be True", complete, !met,
+			completed || c.conditionChanged(batchv1.JobSuccessCriteriaMet) || c.job.Spec.SuccessPolicy != nil),
+		c.invalidIf("conditions", omit, "SuccessCriteriaMet and Failed cannot both be True", met, failed),
+		c.invalidIf("conditions", omit, "SuccessCriteriaMet and FailureTarget cannot both be True", met, target),
 	)
 }
 
@@ -140,30 +140,30 @@ func (c *jobChange) lastingConditions() field.ErrorList {
 		batchv1.JobSuccessCriteriaMet} {
 		errs = append(
 			errs,
-			c.fault("conditions", field.OmitValueType{}, fmt.Sprintf("%s has been True and must stay so", t), holds(c.old, t),
-				!holds(c.now, t))...)
+			c.invalidIf("conditions", field.OmitValueType{}, fmt.Sprintf("%s has been True and must stay so", t),
+				isTrue(c.old, t), !isTrue(c.now, t))...)
 	}
-	return append(errs, c.fault(
+	return append(errs, c.invalidIf(
 		"conditions",
 		field.OmitValueType{},
 		"SuccessCriteriaMet cannot come after Complete",
-		holds(c.old, batchv1.JobComplete),
-		!holds(c.old, batchv1.JobSuccessCriteriaMet),
-		holds(c.now, batchv1.JobSuccessCriteriaMet),
+		isTrue(c.old, batchv1.JobComplete),
+		!isTrue(c.old, batchv1.JobSuccessCriteriaMet),
+		isTrue(c.now, batchv1.JobSuccessCriteriaMet),
 	)...)
 }
 
-// ended checks that a finished Job waits for no pods.
-func (c *jobChange) ended() field.ErrorList {
+// finishedJobHasNoPods checks that a finished Job waits for no pods.
+func (c *jobChange) finishedJobHasNoPods() field.ErrorList {
 	s, end := c.now, isFinished(c.now)
 	left := s.UncountedTerminatedPods != nil &&
 		len(s.UncountedTerminatedPods.Failed)+len(s.UncountedTerminatedPods.Succeeded) > 0
 	terminating := ptr.Deref(s.Terminating, 0)
 	return join(
-		c.fault("active", s.Active, finishedJob, end, s.Active > 0, c.finished || s.Active != c.old.Active),
-		c.fault("terminating", terminating, finishedJob, end, terminating > 0,
+		c.invalidIf("active", s.Active, finishedJob, end, s.Active > 0, c.finished || s.Active != c.old.Active),
+		c.invalidIf("terminating", terminating, finishedJob, end, terminating > 0,
 			c.finished || !ptr.Equal(s.Terminating, c.old.Terminating)),
-		c.fault("uncountedTerminatedPods", field.OmitValueType{}, "must be empty once the Job is finished", end, left,
+		c.invalidIf("uncountedTerminatedPods", field.OmitValueType{}, "must be empty once the Job is finished", end, left,
 			c.finished || !equality.Semantic.DeepEqual(s.UncountedTerminatedPods, c.old.UncountedTerminatedPods)),
 	)
 }
@@ -179,15 +179,15 @@ func (c *jobChange) startTime() field.ErrorList {
 	if isFinished(s) && s.StartTime == nil && (c.finished || changed) && !nothing {
 		errs = append(errs, field.Required(c.path.Child("startTime"), "needed once the Job is finished"))
 	}
-	resuming := holds(c.old, batchv1.JobSuspended) && hasCondition(s, batchv1.JobSuspended, corev1.ConditionFalse)
-	return append(errs, c.fault("startTime", s.StartTime, onlyOnceMessage+", unless the Job is suspended",
+	resuming := isTrue(c.old, batchv1.JobSuspended) && hasCondition(s, batchv1.JobSuspended, corev1.ConditionFalse)
+	return append(errs, c.invalidIf("startTime", s.StartTime, onlyOnceMessage+", unless the Job is suspended",
 		changed, c.old.StartTime != nil, !ptr.Deref(spec.Suspend, false), !resuming)...)
 }
 
 func (c *jobChange) completionTime() field.ErrorList {
-	s, complete := c.now, holds(c.now, batchv1.JobComplete)
+	s, complete := c.now, isTrue(c.now, batchv1.JobComplete)
 	changed := !s.CompletionTime.Equal(c.old.CompletionTime)
-	mayReport := changed || c.differ(batchv1.JobComplete)
+	mayReport := changed || c.conditionChanged(batchv1.JobComplete)
 	var errs field.ErrorList
 	if complete && s.CompletionTime == nil && mayReport {
 		errs = append(errs, field.Required(c.path.Child("completionTime"), "needed once the Job is complete"))
@@ -198,10 +198,10 @@ func (c *jobChange) completionTime() field.ErrorList {
 	moved := changed || !s.StartTime.Equal(c.old.StartTime)
 	return join(
 		errs,
-		c.fault("completionTime", s.CompletionTime, "may only be set once the Job is complete", !complete, mayReport),
-		c.fault("completionTime", s.CompletionTime, "must not be before `startTime`", moved, s.StartTime != nil,
+		c.invalidIf("completionTime", s.CompletionTime, "may only be set once the Job is complete", !complete, mayReport),
+		c.invalidIf("completionTime", s.CompletionTime, "must not be before `startTime`", moved, s.StartTime != nil,
 			s.CompletionTime.Before(s.StartTime)),
-		c.fault("completionTime", s.CompletionTime, immutable, c.old.CompletionTime != nil, changed),
+		c.invalidIf("completionTime", s.CompletionTime, immutable, c.old.CompletionTime != nil, changed),
 	)
 }
 
@@ -210,9 +210,9 @@ func (c *jobChange) indexes() field.ErrorList {
 	completedChanged, failedChanged := s.CompletedIndexes != c.old.CompletedIndexes, !ptr.Equal(s.FailedIndexes,
 		c.old.FailedIndexes)
 	errs := join(
-		c.fault("completedIndexes", s.CompletedIndexes, onlyIndexed, completedChanged, s.CompletedIndexes != "",
+		c.invalidIf("completedIndexes", s.CompletedIndexes, onlyIndexed, completedChanged, s.CompletedIndexes != "",
 			!isIndexed(spec)),
-		c.fault("failedIndexes", ptr.Deref(s.FailedIndexes, ""), "may only be set where `backoffLimitPerIndex` is",
+		c.invalidIf("failedIndexes", ptr.Deref(s.FailedIndexes, ""), "may only be set where `backoffLimitPerIndex` is",
 			failedChanged, s.FailedIndexes != nil, spec.BackoffLimitPerIndex == nil),
 	)
 	if spec.Completions == nil {

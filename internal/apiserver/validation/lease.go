@@ -34,7 +34,7 @@ func leaseSpec(path *field.Path, spec *coordinationv1.LeaseSpec) field.ErrorList
 	case !containsSlash(string(strategy)):
 		errs = append(errs, oneOf(path.Child("strategy"), strategy, coordinationv1.OldestEmulationVersion)...)
 	default:
-		errs = append(errs, form(path.Child("strategy"), string(strategy), validation.IsQualifiedName)...)
+		errs = append(errs, requiredForm(path.Child("strategy"), string(strategy), validation.IsQualifiedName)...)
 	}
 	return errs
 }

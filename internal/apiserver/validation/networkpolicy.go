@@ -37,18 +37,18 @@ func ValidateNetworkPolicyUpdate(p, old *networkingv1.NetworkPolicy) field.Error
 	return append(metadataUpdate(&p.ObjectMeta, &old.ObjectMeta), rules.spec(&p.Spec)...)
 }
 
-// placedBlock is a range of a NetworkPolicy and its path.
-type placedBlock struct {
+// blockAt is a range of a NetworkPolicy and its path.
+type blockAt struct {
 	path  *field.Path
 	block *networkingv1.IPBlock
 }
 
-func ipBlocks(p *networkingv1.NetworkPolicy) []placedBlock {
-	var out []placedBlock
+func ipBlocks(p *networkingv1.NetworkPolicy) []blockAt {
+	var out []blockAt
 	add := func(path *field.Path, peers []networkingv1.NetworkPolicyPeer) {
 		for i := range peers {
 			if b := peers[i].IPBlock; b != nil {
-				out = append(out, placedBlock{path.Index(i).Child("ipBlock"), b})
+				out = append(out, blockAt{path.Index(i).Child("ipBlock"), b})
 			}
 		}
 	}
@@ -135,7 +135,7 @@ func (r networkPolicyRules) peer(path *field.Path, p *networkingv1.NetworkPolicy
 func (r networkPolicyRules) block(path *field.Path, b *networkingv1.IPBlock) field.ErrorList {
 	at := path.Child("cidr")
 	if b.CIDR == "" {
-		return one(field.Required(at, ""))
+		return errorList(field.Required(at, ""))
 	}
 	errs := validation.IsValidCIDRForLegacyField(at, b.CIDR, true, r.known)
 	_, whole, err := netutils.ParseCIDRSloppy(b.CIDR)

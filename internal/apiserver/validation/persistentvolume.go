@@ -95,7 +95,7 @@ func persistentVolumeSpec(at *field.Path, spec *corev1.PersistentVolumeSpec, nam
 		errs = append(errs, field.Forbidden(reclaim, "may not be Recycle for the path /"))
 	}
 	if class := spec.VolumeAttributesClassName; class != nil {
-		errs = append(errs, form(at.Child("volumeAttributesClassName"), *class, validation.IsDNS1123Subdomain)...)
+		errs = append(errs, requiredForm(at.Child("volumeAttributesClassName"), *class, validation.IsDNS1123Subdomain)...)
 		if spec.CSI == nil {
 			errs = append(errs, field.Required(at.Child("csi"), "needed with `volumeAttributesClassName`"))
 		}
@@ -123,7 +123,7 @@ func volumeNodeAffinity(at *field.Path, a *corev1.VolumeNodeAffinity) field.Erro
 		return nil
 	}
 	if a.Required == nil {
-		return one(field.Required(at.Child("required"), ""))
+		return errorList(field.Required(at.Child("required"), ""))
 	}
 	return nodeSelector(at.Child("required"), a.Required)
 }

@@ -54,7 +54,7 @@ func seccompText(path *field.Path, value string) field.ErrorList {
 	}
 	local, ok := strings.CutPrefix(value, corev1.SeccompLocalhostProfileNamePrefix)
 	if !ok {
-		return one(field.Invalid(path, value, "must be a profile of seccomp"))
+		return errorList(field.Invalid(path, value, "must be a profile of seccomp"))
 	}
 	return relativePath(path, local)
 }
@@ -133,7 +133,7 @@ func seccompAgrees(path *field.Path, value string, p *corev1.SeccompProfile) fie
 		return nil
 	}
 	local, isLocal := strings.CutPrefix(value, corev1.SeccompLocalhostProfileNamePrefix)
-	return agrees(path, p.LocalhostProfile, local, map[string]bool{
+	return sameProfile(path, p.LocalhostProfile, local, map[string]bool{
 		string(corev1.SeccompProfileTypeUnconfined):     value == corev1.SeccompProfileNameUnconfined,
 		string(corev1.SeccompProfileTypeRuntimeDefault): slices.Contains(runtimeDefaults(), value),
 		string(corev1.SeccompProfileTypeLocalhost):      isLocal,
@@ -145,21 +145,23 @@ func appArmorAgrees(path *field.Path, value string, p *corev1.AppArmorProfile) f
 		return nil
 	}
 	local, isLocal := strings.CutPrefix(value, corev1.DeprecatedAppArmorBetaProfileNamePrefix)
-	return agrees(path, p.LocalhostProfile, local, map[string]bool{
+	return sameProfile(path, p.LocalhostProfile, local, map[string]bool{
 		string(corev1.AppArmorProfileTypeUnconfined):     value == corev1.DeprecatedAppArmorBetaProfileNameUnconfined,
 		string(corev1.AppArmorProfileTypeRuntimeDefault): value == corev1.DeprecatedAppArmorBetaProfileRuntimeDefault,
 		string(corev1.AppArmorProfileTypeLocalhost):      isLocal,
 	}, string(p.Type))
 }
 
-// agrees checks the type of a profile, and its name if it is a file on the node.
-func agrees(path *field.Path, name *string, inAnnotation string, is map[string]bool, profile string) field.ErrorList {
+// sameProfile checks the type of a profile, and its name if it is a file on the node.
+func sameProfile(
+	path *field.Path, name *string, inAnnotation string, is map[string]bool, profile string,
+) field.ErrorList {
 	same, known := is[profile]
 	switch {
 	case known && !same:
-		return one(field.Forbidden(path.Child("type"), profileDiffers))
+		return errorList(field.Forbidden(path.Child("type"), profileDiffers))
 	case profile == string(corev1.SeccompProfileTypeLocalhost) && (name == nil || ptr.Deref(name, "") != inAnnotation):
-		return one(field.Forbidden(path.Child("localhostProfile"), profileDiffers))
+		return errorList(field.Forbidden(path.Child("localhostProfile"), profileDiffers))
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func containerClaims(path *field.Path, uses []corev1.ResourceClaim, claims []cor
 		}
 		key := use.Name
 		if use.Request != "" {
-			errs = append(errs, form(at.Child("request"), use.Request, validation.IsDNS1123Label)...)
+			errs = append(errs, requiredForm(at.Child("request"), use.Request, validation.IsDNS1123Label)...)
 			key += "/" + use.Request
 		}
 		if used[key] || use.Request == "" && partly[use.Name] {
@@ -132,7 +132,7 @@ func extendedClaim(path *field.Path, status *corev1.PodExtendedResourceClaimStat
 	}
 	mappings := path.Child("requestMappings")
 	return join(
-		when(len(status.RequestMappings) == 0, func() field.ErrorList { return one(field.Required(mappings, "")) }),
+		when(len(status.RequestMappings) == 0, func() field.ErrorList { return errorList(field.Required(mappings, "")) }),
 		each(
 			mappings,
 			status.RequestMappings,
@@ -149,7 +149,7 @@ func extendedClaim(path *field.Path, status *corev1.PodExtendedResourceClaimStat
 			},
 		),
 		uniqueMappings(mappings, status.RequestMappings),
-		form(path.Child("resourceClaimName"), status.ResourceClaimName, validation.IsDNS1123Subdomain),
+		requiredForm(path.Child("resourceClaimName"), status.ResourceClaimName, validation.IsDNS1123Subdomain),
 	)
 }
 

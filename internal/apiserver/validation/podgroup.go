@@ -45,21 +45,21 @@ func ValidatePodGroupUpdate(group, old *scheduling.PodGroup) field.ErrorList {
 	now, before := &group.Spec, &old.Spec
 	errs := join(
 		metadataUpdate(&group.ObjectMeta, &old.ObjectMeta),
-		same(path.Child("parentCompositePodGroupName"), now.ParentCompositePodGroupName, before.ParentCompositePodGroupName),
-		same(path.Child("workloadRef"), now.WorkloadRef, before.WorkloadRef),
-		same(path.Child("schedulingConstraints"), now.SchedulingConstraints, before.SchedulingConstraints),
-		same(path.Child("resourceClaims"), now.ResourceClaims, before.ResourceClaims),
-		same(path.Child("disruptionMode"), now.DisruptionMode, before.DisruptionMode),
-		same(path.Child("priorityClassName"), now.PriorityClassName, before.PriorityClassName),
-		same(path.Child("priority"), now.Priority, before.Priority),
-		same(path.Child("preemptionPolicy"), now.PreemptionPolicy, before.PreemptionPolicy),
+		immutableField(path.Child("parentCompositePodGroupName"), now.ParentCompositePodGroupName, before.ParentCompositePodGroupName),
+		immutableField(path.Child("workloadRef"), now.WorkloadRef, before.WorkloadRef),
+		immutableField(path.Child("schedulingConstraints"), now.SchedulingConstraints, before.SchedulingConstraints),
+		immutableField(path.Child("resourceClaims"), now.ResourceClaims, before.ResourceClaims),
+		immutableField(path.Child("disruptionMode"), now.DisruptionMode, before.DisruptionMode),
+		immutableField(path.Child("priorityClassName"), now.PriorityClassName, before.PriorityClassName),
+		immutableField(path.Child("priority"), now.Priority, before.Priority),
+		immutableField(path.Child("preemptionPolicy"), now.PreemptionPolicy, before.PreemptionPolicy),
 	)
 	return append(errs, policyUpdate(path.Child("schedulingPolicy"), &now.SchedulingPolicy, &before.SchedulingPolicy)...)
 }
 
 func policyUpdate(path *field.Path, now, before *schedulingv1beta1.PodGroupSchedulingPolicy) field.ErrorList {
 	kind := join(
-		same(path.Child("basic"), now.Basic, before.Basic),
+		immutableField(path.Child("basic"), now.Basic, before.Basic),
 		check((now.Gang == nil) == (before.Gang == nil), path.Child("gang"), now.Gang, immutable),
 	)
 	if len(kind) > 0 {
@@ -120,7 +120,7 @@ func policy(path *field.Path, p *schedulingv1beta1.PodGroupSchedulingPolicy) fie
 
 func gang(path *field.Path, g *schedulingv1beta1.GangSchedulingPolicy) field.ErrorList {
 	if g.MinCount == 0 {
-		return one(field.Required(path.Child("minCount"), "must be greater than or equal to 1"))
+		return errorList(field.Required(path.Child("minCount"), "must be greater than or equal to 1"))
 	}
 	return check(g.MinCount >= 1, path.Child("minCount"), g.MinCount, "must be greater than or equal to 1")
 }

@@ -139,9 +139,9 @@ func dnsConfig(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	if spec.DNSPolicy == corev1.DNSNone {
 		switch {
 		case config == nil:
-			return one(field.Required(path, "needed with `dnsPolicy` None"))
+			return errorList(field.Required(path, "needed with `dnsPolicy` None"))
 		case len(config.Nameservers) == 0:
-			return one(field.Required(path.Child("nameservers"), "at least one is needed with `dnsPolicy` None"))
+			return errorList(field.Required(path.Child("nameservers"), "at least one is needed with `dnsPolicy` None"))
 		}
 	}
 	if config == nil {
@@ -185,7 +185,7 @@ func envFiles(path *field.Path, spec *core.PodSpec) field.ErrorList {
 					return check(spec.Volumes[i].EmptyDir != nil, at, name, "must be an emptyDir")
 				}
 			}
-			return one(field.NotFound(at, name))
+			return errorList(field.NotFound(at, name))
 		})
 	})
 }

@@ -24,7 +24,7 @@ func ValidatePodStatusUpdate(pod, old *core.Pod) field.ErrorList {
 		podAnnotations(annotations, pod.Annotations, &pod.Spec),
 		each(path.Child("conditions"), status.Conditions, podCondition),
 		nonNegative(path.Child("observedGeneration"), status.ObservedGeneration),
-		same(path.Child("qosClass"), status.QOSClass, old.Status.QOSClass),
+		immutableField(path.Child("qosClass"), status.QOSClass, old.Status.QOSClass),
 		claimStatuses(path.Child("resourceClaimStatuses"), status.ResourceClaimStatuses, pod.Spec.ResourceClaims),
 		when(status.ExtendedResourceClaimStatus != nil, func() field.ErrorList {
 			return extendedClaim(path.Child("extendedResourceClaimStatus"), status.ExtendedResourceClaimStatus, pod)
@@ -176,7 +176,7 @@ func containerUser(path *field.Path, user *corev1.ContainerUser, spec *core.PodS
 		return nil
 	}
 	if isWindows(spec) {
-		return one(field.Forbidden(path, "may not be set for a Windows pod"))
+		return errorList(field.Forbidden(path, "may not be set for a Windows pod"))
 	}
 	return join(
 		between(path.Child("uid"), user.Linux.UID, 0, math.MaxUint32),

@@ -74,16 +74,16 @@ func fixedPodFields(path *field.Path, spec, old *core.PodSpec) field.ErrorList {
 	for i := range a.NumField() {
 		if !equality.Semantic.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
 			name, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
-			changed = append(changed, "`"+name+"`"+allowance(name))
+			changed = append(changed, "`"+name+"`"+exceptionText(name))
 		}
 	}
 	if len(changed) == 0 {
 		return nil
 	}
-	return one(field.Forbidden(path, "an update of a pod may not change "+strings.Join(changed, ", ")))
+	return errorList(field.Forbidden(path, "an update of a pod may not change "+strings.Join(changed, ", ")))
 }
 
-func allowance(name string) string {
+func exceptionText(name string) string {
 	switch name {
 	case "containers", "initContainers":
 		return " (except for images)"
@@ -127,11 +127,11 @@ func deadlineUpdate(path *field.Path, now, old *int64) (field.ErrorList, bool) {
 	case now == nil && old == nil:
 		return nil, false
 	case now == nil:
-		return one(field.Invalid(path, nil, "may not be removed once set")), false
+		return errorList(field.Invalid(path, nil, "may not be removed once set")), false
 	case *now < 0 || *now > math.MaxInt32:
 		return between(path, *now, 0, math.MaxInt32), true
 	case old != nil && *now > *old:
-		return one(field.Invalid(path, *now, "must be less than or equal to the previous value")), true
+		return errorList(field.Invalid(path, *now, "must be less than or equal to the previous value")), true
 	}
 	return nil, false
 }
@@ -145,7 +145,7 @@ func tolerationsUpdate(path *field.Path, now, old []corev1.Toleration) field.Err
 			return candidate == old[i]
 		})
 		if !kept {
-			return one(field.Forbidden(
+			return errorList(field.Forbidden(
 				path,
 				"existing tolerations may not be changed, except for `tolerationSeconds`: the one of key `"+old[i].Key+"` is missing",
 			))
@@ -191,7 +191,7 @@ func gatedUpdate(path *field.Path, spec, old *core.PodSpec) field.ErrorList {
 		return append(errs, field.Invalid(at, nil, "terms may neither be added nor removed"))
 	}
 	for i := range before.NodeSelectorTerms {
-		if !narrowed(&now.NodeSelectorTerms[i], &before.NodeSelectorTerms[i]) {
+		if !isNarrowed(&now.NodeSelectorTerms[i], &before.NodeSelectorTerms[i]) {
 			errs = append(errs, field.Invalid(at.Index(i), nil, "only additions are allowed"))
 		}
 	}
@@ -205,15 +205,15 @@ func requiredNodes(a *corev1.Affinity) *corev1.NodeSelector {
 	return a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 }
 
-// narrowed reports whether a term starts with the old one. An empty term matches no node, so that
+// isNarrowed reports whether a term starts with the old one. An empty term matches no node, so that
 // an addition would widen it.
-func narrowed(now, old *corev1.NodeSelectorTerm) bool {
+func isNarrowed(now, old *corev1.NodeSelectorTerm) bool {
 	if len(old.MatchExpressions)+len(old.MatchFields) == 0 {
 		return len(now.MatchExpressions)+len(now.MatchFields) == 0
 	}
-	return begins(now.MatchExpressions, old.MatchExpressions) && begins(now.MatchFields, old.MatchFields)
+	return hasPrefix(now.MatchExpressions, old.MatchExpressions) && hasPrefix(now.MatchFields, old.MatchFields)
 }
 
-func begins(now, old []corev1.NodeSelectorRequirement) bool {
+func hasPrefix(now, old []corev1.NodeSelectorRequirement) bool {
 	return len(now) >= len(old) && equality.Semantic.DeepEqual(now[:len(old)], old)
 }

@@ -62,46 +62,46 @@ const (
 	patchTypes // and the authorizer
 )
 
-func (c *policyExpressions) declarations(of availability) plugincel.OptionalVariableDeclarations {
+func (p *policyExpressions) declarations(of availability) plugincel.OptionalVariableDeclarations {
 	return plugincel.OptionalVariableDeclarations{
-		HasParams:     c.params,
+		HasParams:     p.params,
 		HasAuthorizer: of != withoutAuthorizer,
 		HasPatchTypes: of == patchTypes,
 	}
 }
 
 // compose lets expressions use the variables that are stored before them.
-func (c *policyExpressions) compose() {
+func (p *policyExpressions) compose() {
 	composited, err := plugincel.NewCompositedCompiler(
 		environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()),
 	)
 	if err != nil {
-		c.compiler = statelessCompiler()
+		p.compiler = statelessCompiler()
 		return
 	}
-	c.compiler, c.variables = composited, composited
+	p.compiler, p.variables = composited, composited
 }
 
-func (c *policyExpressions) compile(
+func (p *policyExpressions) compile(
 	path *field.Path, expression plugincel.ExpressionAccessor, of availability,
 ) field.ErrorList {
 	text := expression.GetExpression()
-	result := c.compiler.CompileCELExpression(expression, c.declarations(of), c.stored.environment(text))
+	result := p.compiler.CompileCELExpression(expression, p.declarations(of), p.stored.environment(text))
 	if result.Error != nil {
-		return one(celFault(path, text, result.Error))
+		return errorList(celFault(path, text, result.Error))
 	}
 	return nil
 }
 
 // store compiles a variable, and lets the expressions after it use the variable.
-func (c *policyExpressions) store(path *field.Path, variable plugincel.NamedExpressionAccessor) field.ErrorList {
+func (p *policyExpressions) store(path *field.Path, variable plugincel.NamedExpressionAccessor) field.ErrorList {
 	text := variable.GetExpression()
-	if c.variables == nil {
-		return c.compile(path, variable, withAuthorizer)
+	if p.variables == nil {
+		return p.compile(path, variable, withAuthorizer)
 	}
-	result := c.variables.CompileAndStoreVariable(variable, c.declarations(withAuthorizer), c.stored.environment(text))
+	result := p.variables.CompileAndStoreVariable(variable, p.declarations(withAuthorizer), p.stored.environment(text))
 	if result.Error != nil {
-		return one(celFault(path, text, result.Error))
+		return errorList(celFault(path, text, result.Error))
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func matchConditions(
 		atMost(path, len(list), maxMatchConditions),
 		each(path, list, func(at *field.Path, c *admissionregistrationv1.MatchCondition) field.ErrorList {
 			expression, name := at.Child("expression"), at.Child("name")
-			errs := form(name, c.Name, validation.IsQualifiedName)
+			errs := requiredForm(name, c.Name, validation.IsQualifiedName)
 			text := strings.TrimSpace(c.Expression)
 			if text == "" {
 				return append(errs, field.Required(expression, ""))

@@ -52,7 +52,7 @@ func ValidateResourcePoolStatusRequest(request *upstreamv1alpha3.ResourcePoolSta
 func ValidateResourcePoolStatusRequestUpdate(request, old *upstreamv1alpha3.ResourcePoolStatusRequest) field.ErrorList {
 	return append(
 		metadataUpdate(&request.ObjectMeta, &old.ObjectMeta),
-		same(field.NewPath("spec"), request.Spec, old.Spec)...)
+		immutableField(field.NewPath("spec"), request.Spec, old.Spec)...)
 }
 
 // ValidateResourcePoolStatusRequestStatusUpdate checks the status, which is set once.
@@ -62,7 +62,7 @@ func ValidateResourcePoolStatusRequestStatusUpdate(
 	errs, path := metadataUpdate(&request.ObjectMeta, &old.ObjectMeta), field.NewPath("status")
 	switch {
 	case old.Status != nil:
-		return append(errs, same(path, request.Status, old.Status)...)
+		return append(errs, immutableField(path, request.Status, old.Status)...)
 	case request.Status == nil:
 		return errs
 	}
@@ -78,13 +78,15 @@ func ValidateResourcePoolStatusRequestStatusUpdate(
 
 // requestedDriver checks the form of a driver's name. It may be longer than drivers can have.
 func requestedDriver(path *field.Path, name string) field.ErrorList {
-	return form(path, name, func(text string) []string { return validation.IsDNS1123Subdomain(strings.ToLower(text)) })
+	return requiredForm(path, name, func(text string) []string {
+		return validation.IsDNS1123Subdomain(strings.ToLower(text))
+	})
 }
 
 // requiredCount checks a required number.
 func requiredCount(path *field.Path, n *int32) field.ErrorList {
 	if n == nil {
-		return one(field.Required(path, ""))
+		return errorList(field.Required(path, ""))
 	}
 	return nonNegative(path, *n)
 }
@@ -101,7 +103,7 @@ func poolStatus(path *field.Path, pool *upstreamv1alpha3.PoolStatus) field.Error
 	errs := join(
 		requestedDriver(path.Child("driver"), pool.Driver),
 		poolName(path.Child("poolName"), pool.PoolName),
-		when(pool.Generation == 0, func() field.ErrorList { return one(field.Required(path.Child("generation"), "")) }),
+		when(pool.Generation == 0, func() field.ErrorList { return errorList(field.Required(path.Child("generation"), "")) }),
 		nonNegative(path.Child("generation"), pool.Generation),
 		optionalCount(path.Child("totalDevices"), pool.TotalDevices),
 		optionalCount(path.Child("allocatedDevices"), pool.AllocatedDevices),
@@ -163,7 +165,7 @@ func shareableSummary(path *field.Path, s *upstreamv1alpha3.ShareableSummaryStat
 // requiredAmount checks a required quantity.
 func requiredAmount(path *field.Path, q *resource.Quantity) field.ErrorList {
 	if q == nil {
-		return one(field.Required(path, ""))
+		return errorList(field.Required(path, ""))
 	}
 	return nil
 }

@@ -47,8 +47,8 @@ func ValidatePriorityClassUpdate(class, old *schedulingv1.PriorityClass) field.E
 	return join(
 		metadataUpdate(&class.ObjectMeta, &old.ObjectMeta),
 		when(class.Value != old.Value, func() field.ErrorList {
-			return one(field.Forbidden(field.NewPath("value"), "may not be changed in an update."))
+			return errorList(field.Forbidden(field.NewPath("value"), "may not be changed in an update."))
 		}),
-		same(field.NewPath("preemptionPolicy"), class.PreemptionPolicy, old.PreemptionPolicy),
+		immutableField(field.NewPath("preemptionPolicy"), class.PreemptionPolicy, old.PreemptionPolicy),
 	)
 }

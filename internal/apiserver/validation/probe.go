@@ -93,7 +93,7 @@ func handler(
 			if len(a.Command) > 0 {
 				return nil
 			}
-			return one(field.Required(at.Child("command"), ""))
+			return errorList(field.Required(at.Child("command"), ""))
 		}),
 		sourceOf("httpGet", get, httpGet),
 		sourceOf("tcpSocket", tcp,

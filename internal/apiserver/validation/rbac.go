@@ -40,7 +40,7 @@ func ValidateClusterRoleUpdate(r, old *rbacv1.ClusterRole) field.ErrorList {
 func policyRules(rules []rbacv1.PolicyRule, in scope) field.ErrorList {
 	return each(field.NewPath("rules"), rules, func(at *field.Path, rule *rbacv1.PolicyRule) field.ErrorList {
 		return append(
-			wanted(len(rule.Verbs) > 0, at.Child("verbs"), "verbs must contain at least one value"),
+			requiredUnless(len(rule.Verbs) > 0, at.Child("verbs"), "verbs must contain at least one value"),
 			policyTarget(at, rule, in)...)
 	})
 }
@@ -49,8 +49,8 @@ func policyRules(rules []rbacv1.PolicyRule, in scope) field.ErrorList {
 func policyTarget(at *field.Path, rule *rbacv1.PolicyRule, in scope) field.ErrorList {
 	if len(rule.NonResourceURLs) == 0 {
 		return append(
-			wanted(len(rule.APIGroups) > 0, at.Child("apiGroups"), "resource rules must supply at least one api group"),
-			wanted(len(rule.Resources) > 0, at.Child("resources"), "resource rules must supply at least one resource")...,
+			requiredUnless(len(rule.APIGroups) > 0, at.Child("apiGroups"), "resource rules must supply at least one api group"),
+			requiredUnless(len(rule.Resources) > 0, at.Child("resources"), "resource rules must supply at least one resource")...,
 		)
 	}
 	path := at.Child("nonResourceURLs")
@@ -61,12 +61,12 @@ func policyTarget(at *field.Path, rule *rbacv1.PolicyRule, in scope) field.Error
 	)
 }
 
-// wanted returns an error for a missing value unless ok.
-func wanted(ok bool, path *field.Path, message string) field.ErrorList {
+// requiredUnless returns an error for a missing value unless ok.
+func requiredUnless(ok bool, path *field.Path, message string) field.ErrorList {
 	if ok {
 		return nil
 	}
-	return one(field.Required(path, message))
+	return errorList(field.Required(path, message))
 }
 
 func aggregation(rule *rbacv1.AggregationRule) field.ErrorList {
@@ -74,7 +74,7 @@ func aggregation(rule *rbacv1.AggregationRule) field.ErrorList {
 		return nil
 	}
 	path := field.NewPath("aggregationRule", "clusterRoleSelectors")
-	errs := wanted(len(rule.ClusterRoleSelectors) > 0, path,
+	errs := requiredUnless(len(rule.ClusterRoleSelectors) > 0, path,
 		"at least one clusterRoleSelector required if aggregationRule is non-nil")
 	for i := range rule.ClusterRoleSelectors {
 		errs = append(
@@ -98,7 +98,7 @@ func ValidateRoleBinding(b *rbacv1.RoleBinding) field.ErrorList {
 // change the subjects is not thereby allowed to grant another role.
 func ValidateRoleBindingUpdate(b, old *rbacv1.RoleBinding) field.ErrorList {
 	return join(metadataUpdate(&b.ObjectMeta, &old.ObjectMeta), roleRef(&b.RoleRef, "ClusterRole", "Role"),
-		same(field.NewPath("roleRef"), b.RoleRef, old.RoleRef), rbacSubjects(b.Subjects, namespaced))
+		immutableField(field.NewPath("roleRef"), b.RoleRef, old.RoleRef), rbacSubjects(b.Subjects, namespaced))
 }
 
 // ValidateClusterRoleBinding checks a new ClusterRoleBinding.
@@ -110,12 +110,12 @@ func ValidateClusterRoleBinding(b *rbacv1.ClusterRoleBinding) field.ErrorList {
 // ValidateClusterRoleBindingUpdate checks a change of a binding. The role is immutable.
 func ValidateClusterRoleBindingUpdate(b, old *rbacv1.ClusterRoleBinding) field.ErrorList {
 	return join(metadataUpdate(&b.ObjectMeta, &old.ObjectMeta), roleRef(&b.RoleRef, "ClusterRole"),
-		same(field.NewPath("roleRef"), b.RoleRef, old.RoleRef), rbacSubjects(b.Subjects, clusterScoped))
+		immutableField(field.NewPath("roleRef"), b.RoleRef, old.RoleRef), rbacSubjects(b.Subjects, clusterScoped))
 }
 
 func roleRef(ref *rbacv1.RoleRef, kinds ...string) field.ErrorList {
 	path := field.NewPath("roleRef")
-	errs := form(path.Child("name"), ref.Name, content.IsPathSegmentName)
+	errs := requiredForm(path.Child("name"), ref.Name, content.IsPathSegmentName)
 	if ref.APIGroup != rbacv1.GroupName {
 		errs = append(errs, field.NotSupported(path.Child("apiGroup"), ref.APIGroup, []string{rbacv1.GroupName}))
 	}
@@ -133,11 +133,11 @@ func rbacSubjects(subjects []rbacv1.Subject, in scope) field.ErrorList {
 		case rbacv1.UserKind, rbacv1.GroupKind:
 		case rbacv1.ServiceAccountKind:
 			group = ""
-			errs = form(at.Child("name"), s.Name,
+			errs = requiredForm(at.Child("name"), s.Name,
 				func(name string) []string { return apivalidation.ValidateServiceAccountName(name, false) })
 			errs = append(
 				errs,
-				wanted(in == namespaced || s.Namespace != "", at.Child("namespace"), "required for a service account")...)
+				requiredUnless(in == namespaced || s.Namespace != "", at.Child("namespace"), "required for a service account")...)
 		default:
 			return append(
 				errs,

@@ -88,7 +88,7 @@ func podResourceName(path *field.Path, name corev1.ResourceName) field.ErrorList
 		return errs
 	}
 	if !resourcehelper.IsSupportedPodLevelResource(name) {
-		return one(field.NotSupported(path, name, sets.List(resourcehelper.SupportedPodLevelResources())))
+		return errorList(field.NotSupported(path, name, sets.List(resourcehelper.SupportedPodLevelResources())))
 	}
 	return nil
 }
@@ -192,7 +192,7 @@ func podResources(path *field.Path, spec *core.PodSpec) field.ErrorList {
 		return nil
 	}
 	if spec.OS != nil && spec.OS.Name == corev1.Windows {
-		return one(field.Forbidden(path, "may not be set for a Windows pod"))
+		return errorList(field.Forbidden(path, "may not be set for a Windows pod"))
 	}
 	errs := append(
 		requirements(path, r, podResourceName),

@@ -24,9 +24,9 @@ func ValidateResourceSliceUpdate(slice, old *resourcev1.ResourceSlice) field.Err
 	path := field.NewPath("spec")
 	return join(
 		metadataUpdate(&slice.ObjectMeta, &old.ObjectMeta),
-		same(path.Child("driver"), slice.Spec.Driver, old.Spec.Driver),
-		same(path.Child("pool", "name"), slice.Spec.Pool.Name, old.Spec.Pool.Name),
-		same(path.Child("nodeName"), slice.Spec.NodeName, old.Spec.NodeName),
+		immutableField(path.Child("driver"), slice.Spec.Driver, old.Spec.Driver),
+		immutableField(path.Child("pool", "name"), slice.Spec.Pool.Name, old.Spec.Pool.Name),
+		immutableField(path.Child("nodeName"), slice.Spec.NodeName, old.Spec.NodeName),
 		sliceSpec(&slice.Spec, &old.Spec),
 	)
 }
@@ -162,7 +162,7 @@ func partitionType(path *field.Path, spec *resourcev1.ResourceSliceSpec) field.E
 	bare := resourcev1.QualifiedName(strings.TrimPrefix(name, spec.Driver+"/"))
 	consumes := func(d resourcev1.Device) bool { return len(d.ConsumesCounters) > 0 }
 	if !slices.ContainsFunc(spec.Devices, consumes) {
-		return one(field.Invalid(path.Child("partitionTypeAttribute"), name,
+		return errorList(field.Invalid(path.Child("partitionTypeAttribute"), name,
 			"may only be set where a device consumes counters"))
 	}
 	if !strings.Contains(name, "/") || len(qualifiedName(path, resourcev1.QualifiedName(name))) > 0 {
@@ -178,7 +178,7 @@ func partitionType(path *field.Path, spec *resourcev1.ResourceSliceSpec) field.E
 		}
 		at = at.Child("attributes").Key(name)
 		if !ok {
-			return one(field.Required(at, "named by `partitionTypeAttribute`"))
+			return errorList(field.Required(at, "named by `partitionTypeAttribute`"))
 		}
 		return check(attribute.StringValue != nil, at, "", "must be a string, since `partitionTypeAttribute` names it")
 	})

@@ -24,7 +24,7 @@ func ValidateControllerRevisionUpdate(r, old *appsv1.ControllerRevision) field.E
 	return join(
 		metadataAgain(&r.ObjectMeta, &old.ObjectMeta, apivalidation.NameIsDNSSubdomain),
 		nonNegative(field.NewPath("revision"), r.Revision),
-		same(field.NewPath("data"), parsed(r.Data.Raw), parsed(old.Data.Raw)),
+		immutableField(field.NewPath("data"), parsed(r.Data.Raw), parsed(old.Data.Raw)),
 	)
 }
 
@@ -41,8 +41,8 @@ func parsed(data []byte) any {
 
 func revisionData(path *field.Path, raw []byte) field.ErrorList {
 	if raw == nil || string(raw) == "null" {
-		return one(field.Required(path, ""))
+		return errorList(field.Required(path, ""))
 	}
 	var content map[string]any
-	return wanted(json.Unmarshal(raw, &content) == nil, path, "must be a JSON object")
+	return requiredUnless(json.Unmarshal(raw, &content) == nil, path, "must be a JSON object")
 }

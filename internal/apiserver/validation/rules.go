@@ -31,15 +31,15 @@ func when(condition bool, rule func() field.ErrorList) field.ErrorList {
 	return rule()
 }
 
-// one returns a list with one error.
-func one(fault *field.Error) field.ErrorList { return field.ErrorList{fault} }
+// errorList returns a list with one error.
+func errorList(fault *field.Error) field.ErrorList { return field.ErrorList{fault} }
 
 // check returns an error unless ok.
 func check(ok bool, path *field.Path, value any, message string) field.ErrorList {
 	if ok {
 		return nil
 	}
-	return one(field.Invalid(path, value, message))
+	return errorList(field.Invalid(path, value, message))
 }
 
 // each applies a rule to every element of a list.
@@ -93,7 +93,7 @@ func distinct[T any, K comparable](path *field.Path, list []T, keyField string, 
 		if keyField != "" {
 			at = at.Child(keyField)
 		}
-		return one(field.Duplicate(at, k))
+		return errorList(field.Duplicate(at, k))
 	})
 }
 
@@ -101,20 +101,20 @@ func atMost(path *field.Path, count, limit int) field.ErrorList {
 	if count <= limit {
 		return nil
 	}
-	return one(field.TooMany(path, count, limit))
+	return errorList(field.TooMany(path, count, limit))
 }
 
 func required(path *field.Path, value string) field.ErrorList {
 	if value != "" {
 		return nil
 	}
-	return one(field.Required(path, ""))
+	return errorList(field.Required(path, ""))
 }
 
-// form applies a rule on text, such as IsDNS1123Label, to a required value.
-func form(path *field.Path, value string, rule func(string) []string) field.ErrorList {
+// requiredForm applies a rule on text, such as IsDNS1123Label, to a required value.
+func requiredForm(path *field.Path, value string, rule func(string) []string) field.ErrorList {
 	if value == "" {
-		return one(field.Required(path, ""))
+		return errorList(field.Required(path, ""))
 	}
 	return wellFormed(path, value, rule)
 }
@@ -133,7 +133,7 @@ func optionalForm(path *field.Path, value string, rule func(string) []string) fi
 	if value == "" {
 		return nil
 	}
-	return form(path, value, rule)
+	return requiredForm(path, value, rule)
 }
 
 // pointerForm is form for a value that may be absent, but not empty.
@@ -142,22 +142,22 @@ func pointerForm(path *field.Path, value *string, rule func(string) []string) fi
 		return nil
 	}
 	if *value == "" {
-		return one(field.Invalid(path, "", "may not be empty where it is set"))
+		return errorList(field.Invalid(path, "", "may not be empty where it is set"))
 	}
-	return form(path, *value, rule)
+	return requiredForm(path, *value, rule)
 }
 
 func dnsLabel(path *field.Path, value string) field.ErrorList {
-	return form(path, value, validation.IsDNS1123Label)
+	return requiredForm(path, value, validation.IsDNS1123Label)
 }
 
 func dnsSubdomain(path *field.Path, value string) field.ErrorList {
-	return form(path, value, validation.IsDNS1123Subdomain)
+	return requiredForm(path, value, validation.IsDNS1123Subdomain)
 }
 
 func labelKey(path *field.Path, value string) field.ErrorList {
 	if value == "" {
-		return one(field.Required(path, ""))
+		return errorList(field.Required(path, ""))
 	}
 	return metav1validation.ValidateLabelName(value, path)
 }
@@ -167,7 +167,7 @@ func labelValue(path *field.Path, value string) field.ErrorList {
 }
 
 func pathSegment(path *field.Path, value string) field.ErrorList {
-	return form(path, value, content.IsPathSegmentName)
+	return requiredForm(path, value, content.IsPathSegmentName)
 }
 
 func oneOf[T ~string](path *field.Path, value T, allowed ...T) field.ErrorList {
@@ -175,9 +175,9 @@ func oneOf[T ~string](path *field.Path, value T, allowed ...T) field.ErrorList {
 	case slices.Contains(allowed, value):
 		return nil
 	case value == "":
-		return one(field.Required(path, "valid values: "+quoted(allowed)))
+		return errorList(field.Required(path, "valid values: "+quoted(allowed)))
 	default:
-		return one(field.NotSupported(path, value, allowed))
+		return errorList(field.NotSupported(path, value, allowed))
 	}
 }
 
@@ -186,7 +186,7 @@ func supported[T ~string](path *field.Path, value T, allowed ...T) field.ErrorLi
 	if slices.Contains(allowed, value) {
 		return nil
 	}
-	return one(field.NotSupported(path, value, allowed))
+	return errorList(field.NotSupported(path, value, allowed))
 }
 
 // invalidUnless is oneOf for a field for which Kubernetes reports other values as invalid.
@@ -234,9 +234,10 @@ func exactlyOne(path *field.Path, members ...member) field.ErrorList {
 	case 1:
 		return nil
 	case 0:
-		return one(field.Required(path, "exactly one of "+strings.Join(names, ", ")+" must be set"))
+		return errorList(field.Required(path, "exactly one of "+strings.Join(names, ", ")+" must be set"))
 	default:
-		return one(field.Invalid(path, strings.Join(set, ", "), "exactly one of "+strings.Join(names, ", ")+" must be set"))
+		message := "exactly one of " + strings.Join(names, ", ") + " must be set"
+		return errorList(field.Invalid(path, strings.Join(set, ", "), message))
 	}
 }
 
@@ -257,10 +258,10 @@ func between(path *field.Path, value, low, high int64) field.ErrorList {
 	return check(low <= value && value <= high, path, value, validation.InclusiveRangeError(int(low), int(high)))
 }
 
-// same returns an error if an immutable field has changed.
-func same(path *field.Path, now, before any) field.ErrorList {
+// immutableField returns an error if an immutable field has changed.
+func immutableField(path *field.Path, now, before any) field.ErrorList {
 	if equality.Semantic.DeepEqual(now, before) {
 		return nil
 	}
-	return one(field.Invalid(path, now, immutable))
+	return errorList(field.Invalid(path, now, immutable))
 }

@@ -22,7 +22,7 @@ func ValidateRuntimeClassUpdate(c, old *nodev1.RuntimeClass) field.ErrorList {
 	return join(
 		metadataAgain(&c.ObjectMeta, &old.ObjectMeta, apivalidation.NameIsDNSSubdomain),
 		runtimeClass(c),
-		same(field.NewPath("handler"), c.Handler, old.Handler),
+		immutableField(field.NewPath("handler"), c.Handler, old.Handler),
 	)
 }
 

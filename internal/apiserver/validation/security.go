@@ -145,7 +145,7 @@ func appArmor(path *field.Path, p *corev1.AppArmorProfile) field.ErrorList {
 	case p.Type != corev1.AppArmorProfileTypeLocalhost:
 		errs = check(p.LocalhostProfile == nil, at, name, "may only be set where `type` is Localhost")
 	case name == "":
-		errs = one(field.Required(at, "needed where `type` is Localhost"))
+		errs = errorList(field.Required(at, "needed where `type` is Localhost"))
 	default:
 		errs = check(strings.TrimSpace(name) == name, at, name, "must not begin or end with whitespace")
 		if len(name) > longestAppArmorProfile {
@@ -287,7 +287,7 @@ func forOS(path *field.Path, spec *core.PodSpec) field.ErrorList {
 			member{"shareProcessNamespace", spec.ShareProcessNamespace != nil},
 		)...)
 	case "":
-		return one(field.Required(path.Child("os", "name"), ""))
+		return errorList(field.Required(path.Child("os", "name"), ""))
 	}
 	return supported(path.Child("os"), spec.OS.Name, corev1.Linux, corev1.Windows)
 }

@@ -81,7 +81,7 @@ func keptInOrder[T comparable](path *field.Path, values, old []T) field.ErrorLis
 		return nil
 	}
 	if len(values) == 0 {
-		return one(field.Invalid(path.Index(0), values, "the first cannot be taken away"))
+		return errorList(field.Invalid(path.Index(0), values, "the first cannot be taken away"))
 	}
 	var errs field.ErrorList
 	for i := range old {
@@ -175,7 +175,7 @@ func headless(spec *corev1.ServiceSpec) bool {
 
 func servicePorts(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	if len(spec.Ports) == 0 && !headless(spec) && spec.Type != corev1.ServiceTypeExternalName {
-		return one(field.Required(path, ""))
+		return errorList(field.Required(path, ""))
 	}
 	type use struct {
 		protocol corev1.Protocol
@@ -217,7 +217,7 @@ func servicePort(path *field.Path, p *corev1.ServicePort, named bool) field.Erro
 	if p.TargetPort.Type == intstr.Int {
 		return append(errs, between(at, int64(p.TargetPort.IntVal), 1, 65535)...)
 	}
-	return append(errs, form(at, p.TargetPort.StrVal, validation.IsValidPortName)...)
+	return append(errs, requiredForm(at, p.TargetPort.StrVal, validation.IsValidPortName)...)
 }
 
 func sessionAffinity(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
@@ -302,7 +302,7 @@ func externalName(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 		return nil
 	}
 	return append(
-		form(path.Child("externalName"), strings.TrimSuffix(spec.ExternalName, "."), validation.IsDNS1123Subdomain),
+		requiredForm(path.Child("externalName"), strings.TrimSuffix(spec.ExternalName, "."), validation.IsDNS1123Subdomain),
 		forbidden(
 			path,
 			"may not be set where `type` is ExternalName",
@@ -394,7 +394,7 @@ func healthCheckPort(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList
 	case needsHealthCheck(spec):
 		return between(path, int64(port), 1, 65535)
 	}
-	return one(
+	return errorList(
 		field.Invalid(path, port, "may only be set where `type` is LoadBalancer and `externalTrafficPolicy` is Local"),
 	)
 }
@@ -408,7 +408,7 @@ func traffic(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	case reachable:
 		errs = oneOf(at, policy, corev1.ServiceExternalTrafficPolicyCluster, corev1.ServiceExternalTrafficPolicyLocal)
 	case policy != "":
-		errs = one(field.Invalid(at, policy, "may only be set for a Service that is reached from outside"))
+		errs = errorList(field.Invalid(at, policy, "may only be set for a Service that is reached from outside"))
 	}
 	errs = append(errs, optionalSupported(path.Child("internalTrafficPolicy"), spec.InternalTrafficPolicy,
 		corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)...)

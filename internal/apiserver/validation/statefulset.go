@@ -38,10 +38,10 @@ func ValidateStatefulSetUpdate(s, old *apps.StatefulSet) field.ErrorList {
 	return join(
 		metadataUpdate(&s.ObjectMeta, &old.ObjectMeta),
 		statefulSetSpec(path, &s.Spec),
-		same(path.Child("selector"), s.Spec.Selector, old.Spec.Selector),
-		same(path.Child("volumeClaimTemplates"), s.Spec.VolumeClaimTemplates, old.Spec.VolumeClaimTemplates),
-		same(path.Child("serviceName"), s.Spec.ServiceName, old.Spec.ServiceName),
-		same(path.Child("podManagementPolicy"), s.Spec.PodManagementPolicy, old.Spec.PodManagementPolicy),
+		immutableField(path.Child("selector"), s.Spec.Selector, old.Spec.Selector),
+		immutableField(path.Child("volumeClaimTemplates"), s.Spec.VolumeClaimTemplates, old.Spec.VolumeClaimTemplates),
+		immutableField(path.Child("serviceName"), s.Spec.ServiceName, old.Spec.ServiceName),
+		immutableField(path.Child("podManagementPolicy"), s.Spec.PodManagementPolicy, old.Spec.PodManagementPolicy),
 	)
 }
 
@@ -92,7 +92,7 @@ func statefulSetStrategy(path *field.Path, strategy *appsv1.StatefulSetUpdateStr
 	switch strategy.Type {
 	case appsv1.OnDeleteStatefulSetStrategyType:
 		if strategy.RollingUpdate != nil {
-			return one(field.Invalid(rolling, field.OmitValueType{}, "may not be set where `type` is OnDelete"))
+			return errorList(field.Invalid(rolling, field.OmitValueType{}, "may not be set where `type` is OnDelete"))
 		}
 		return nil
 	case appsv1.RollingUpdateStatefulSetStrategyType:
@@ -114,7 +114,7 @@ func positiveShare(path *field.Path, value *intstr.IntOrString) field.ErrorList 
 	if value == nil {
 		return nil
 	}
-	if errs := share(path, *value); len(errs) > 0 {
+	if errs := intOrPercent(path, *value); len(errs) > 0 {
 		return errs
 	}
 	n, _ := intstr.GetScaledValueFromIntOrPercent(value, 100, true)

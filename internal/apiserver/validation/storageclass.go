@@ -31,17 +31,17 @@ func ValidateStorageClassUpdate(c, old *storagev1.StorageClass) field.ErrorList 
 	return join(
 		metadataAgain(&c.ObjectMeta, &old.ObjectMeta, apivalidation.NameIsDNSSubdomain),
 		storageClass(c),
-		same(field.NewPath("parameters"), c.Parameters, old.Parameters),
-		same(field.NewPath("provisioner"), c.Provisioner, old.Provisioner),
-		same(field.NewPath("reclaimPolicy"), c.ReclaimPolicy, old.ReclaimPolicy),
-		same(field.NewPath("volumeBindingMode"), c.VolumeBindingMode, old.VolumeBindingMode),
+		immutableField(field.NewPath("parameters"), c.Parameters, old.Parameters),
+		immutableField(field.NewPath("provisioner"), c.Provisioner, old.Provisioner),
+		immutableField(field.NewPath("reclaimPolicy"), c.ReclaimPolicy, old.ReclaimPolicy),
+		immutableField(field.NewPath("volumeBindingMode"), c.VolumeBindingMode, old.VolumeBindingMode),
 	)
 }
 
 func storageClass(c *storagev1.StorageClass) field.ErrorList {
 	mode := field.NewPath("volumeBindingMode")
 	errs := join(
-		form(field.NewPath("provisioner"), strings.ToLower(c.Provisioner), validation.IsQualifiedName),
+		requiredForm(field.NewPath("provisioner"), strings.ToLower(c.Provisioner), validation.IsQualifiedName),
 		storageParameters(field.NewPath("parameters"), c.Parameters),
 		when(c.ReclaimPolicy != nil && *c.ReclaimPolicy != "", func() field.ErrorList {
 			return supported(field.NewPath("reclaimPolicy"), *c.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete,
@@ -58,7 +58,7 @@ func storageClass(c *storagev1.StorageClass) field.ErrorList {
 
 func storageParameters(path *field.Path, parameters map[string]string) field.ErrorList {
 	if len(parameters) > maxClassParameters {
-		return one(field.TooLong(path, "", maxClassParameters))
+		return errorList(field.TooLong(path, "", maxClassParameters))
 	}
 	var errs field.ErrorList
 	if _, ok := parameters[""]; ok {
@@ -76,7 +76,7 @@ func textsWithin(path *field.Path, texts map[string]string, limit int) field.Err
 	if size <= limit {
 		return nil
 	}
-	return one(field.TooLong(path, "", limit))
+	return errorList(field.TooLong(path, "", limit))
 }
 
 // topologyTerm has the values of each label that a topology allows.

@@ -45,7 +45,7 @@ func TestManifests(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			manifest, want := cut(string(content))
+			manifest, want := splitExpectation(string(content))
 			got := report(t, run(t, scheme, manifest))
 			if *rewrite && got != want {
 				if err := os.WriteFile(file, []byte(manifest+got), 0o644); err != nil {
@@ -103,7 +103,7 @@ func TestEveryKindHasCases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, faults := cut(string(content))
+			_, faults := splitExpectation(string(content))
 			valid, refused = valid || faults == "", refused || faults != ""
 		}
 		if !valid || !refused {
@@ -133,7 +133,7 @@ func TestEmptyObjectsAreRefused(t *testing.T) {
 	}
 }
 
-func cut(content string) (manifest, want string) {
+func splitExpectation(content string) (manifest, want string) {
 	if i := strings.Index(content, found); i >= 0 {
 		return content[:i], content[i:]
 	}

@@ -174,7 +174,7 @@ func emptyDir(at *field.Path, s *corev1.EmptyDirVolumeSource) field.ErrorList {
 	if s.SizeLimit == nil || s.SizeLimit.Sign() >= 0 {
 		return nil
 	}
-	return one(field.Forbidden(at.Child("sizeLimit"), "must be greater than or equal to 0"))
+	return errorList(field.Forbidden(at.Child("sizeLimit"), "must be greater than or equal to 0"))
 }
 
 func hostPath(at *field.Path, s *corev1.HostPathVolumeSource) field.ErrorList {
@@ -217,7 +217,7 @@ func publishSecret(at *field.Path, ref *corev1.LocalObjectReference) field.Error
 func ephemeralVolume(at *field.Path, s *corev1.EphemeralVolumeSource) field.ErrorList {
 	at = at.Child("volumeClaimTemplate")
 	if s.VolumeClaimTemplate == nil {
-		return one(field.Required(at, ""))
+		return errorList(field.Required(at, ""))
 	}
 	return append(copiedMetadata(at.Child("metadata"), &s.VolumeClaimTemplate.ObjectMeta),
 		volumeClaimSpec(at.Child("spec"), &s.VolumeClaimTemplate.Spec, nil)...)
@@ -284,7 +284,9 @@ func noBacksteps(at *field.Path, text string) field.ErrorList {
 
 // driverName checks a DNS subdomain of at most 63 characters, in which upper case is accepted.
 func driverName(at *field.Path, name string) field.ErrorList {
-	errs := form(at, name, func(text string) []string { return validation.IsDNS1123Subdomain(strings.ToLower(text)) })
+	errs := requiredForm(at, name, func(text string) []string {
+		return validation.IsDNS1123Subdomain(strings.ToLower(text))
+	})
 	if len(name) > 63 {
 		errs = append(errs, field.TooLong(at, "", 63))
 	}

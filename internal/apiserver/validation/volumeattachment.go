@@ -26,7 +26,7 @@ func ValidateVolumeAttachmentUpdate(a, old *storagev1.VolumeAttachment) field.Er
 	return join(
 		metadataAgain(&a.ObjectMeta, &old.ObjectMeta, apivalidation.NameIsDNSSubdomain),
 		volumeAttachment(a),
-		same(field.NewPath("spec"), a.Spec, old.Spec),
+		immutableField(field.NewPath("spec"), a.Spec, old.Spec),
 	)
 }
 
@@ -47,7 +47,7 @@ func attachedVolume(path *field.Path, s *storagev1.VolumeAttachmentSource) field
 	name, inline := path.Child("persistentVolumeName"), path.Child("inlineVolumeSpec")
 	switch {
 	case s.InlineVolumeSpec == nil && s.PersistentVolumeName == nil:
-		return one(field.Required(path, message))
+		return errorList(field.Required(path, message))
 	case s.PersistentVolumeName == nil:
 		return inlineVolume(inline, s.InlineVolumeSpec)
 	}
@@ -65,7 +65,7 @@ func attachedVolume(path *field.Path, s *storagev1.VolumeAttachmentSource) field
 func inlineVolume(path *field.Path, spec *corev1.PersistentVolumeSpec) field.ErrorList {
 	const inline = "may not be specified in the context of inline volumes"
 	forbidden := func(name string, set bool, message string) field.ErrorList {
-		return when(set, func() field.ErrorList { return one(field.Forbidden(path.Child(name), message)) })
+		return when(set, func() field.ErrorList { return errorList(field.Forbidden(path.Child(name), message)) })
 	}
 	reclaim, mode := spec.PersistentVolumeReclaimPolicy, spec.VolumeMode
 	errs := join(

@@ -29,7 +29,7 @@ func ValidatePersistentVolumeClaimUpdate(c, old *corev1.PersistentVolumeClaim) f
 		classAnnotationUpdate(c, old),
 		volumeClaimSpecUpdate(path, c, old),
 		claimedStorageUpdate(path.Child("resources", "requests", "storage"), c, old),
-		same(field.NewPath("volumeMode"), c.Spec.VolumeMode, old.Spec.VolumeMode),
+		immutableField(field.NewPath("volumeMode"), c.Spec.VolumeMode, old.Spec.VolumeMode),
 		attributesClassUpdate(path.Child("volumeAttributesClassName"), c, old),
 	)
 }
@@ -50,7 +50,7 @@ func classAnnotationUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList
 	if is == was || is == "" && annotated && setsClass(c, old) {
 		return nil
 	}
-	return one(
+	return errorList(
 		field.Invalid(field.NewPath("metadata", "annotations").Key(corev1.BetaStorageClassAnnotation), is, immutable),
 	)
 }
@@ -73,7 +73,7 @@ func volumeClaimSpecUpdate(path *field.Path, c, old *corev1.PersistentVolumeClai
 	if equality.Semantic.DeepEqual(now, before) {
 		return nil
 	}
-	return one(field.Forbidden(path,
+	return errorList(field.Forbidden(path,
 		immutable+", except `resources.requests` and `volumeAttributesClassName` of a bound claim"))
 }
 
@@ -81,7 +81,7 @@ func volumeClaimSpecUpdate(path *field.Path, c, old *corev1.PersistentVolumeClai
 func claimedStorageUpdate(path *field.Path, c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	size, before := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
 	if has := old.Status.Capacity[corev1.ResourceStorage]; size.Cmp(before) < 0 && size.Cmp(has) <= 0 {
-		return one(field.Forbidden(path, "may not be less than `status.capacity`"))
+		return errorList(field.Forbidden(path, "may not be less than `status.capacity`"))
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func claimedStorageUpdate(path *field.Path, c, old *corev1.PersistentVolumeClaim
 func attributesClassUpdate(path *field.Path, c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	if old.Status.CurrentVolumeAttributesClassName != nil && ptr.Deref(c.Spec.VolumeAttributesClassName, "") == "" &&
 		!equality.Semantic.DeepEqual(c.Spec.VolumeAttributesClassName, old.Spec.VolumeAttributesClassName) {
-		return one(field.Forbidden(path, "may not be removed"))
+		return errorList(field.Forbidden(path, "may not be removed"))
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ func volumeClaimSpec(path *field.Path, spec, old *corev1.PersistentVolumeClaimSp
 
 func accessModes(path *field.Path, modes []corev1.PersistentVolumeAccessMode) field.ErrorList {
 	if len(modes) == 0 {
-		return one(field.Required(path, ""))
+		return errorList(field.Required(path, ""))
 	}
 	shared := []corev1.PersistentVolumeAccessMode{corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce}
 	errs := each(path, modes, func(_ *field.Path, mode *corev1.PersistentVolumeAccessMode) field.ErrorList {
@@ -176,7 +176,7 @@ func accessModes(path *field.Path, modes []corev1.PersistentVolumeAccessMode) fi
 func claimedStorage(path *field.Path, requests corev1.ResourceList) field.ErrorList {
 	size, ok := requests[corev1.ResourceStorage]
 	if !ok {
-		return one(field.Required(path, ""))
+		return errorList(field.Required(path, ""))
 	}
 	return check(size.Sign() > 0, path, size.String(), positive)
 }
@@ -197,7 +197,7 @@ func sourceObject(path *field.Path, group *string, kind, name string, rule func(
 			errs,
 			check(kind == "PersistentVolumeClaim", path, kind, "must be PersistentVolumeClaim where `apiGroup` is empty")...)
 	}
-	return append(errs, form(path.Child("apiGroup"), *group, rule)...)
+	return append(errs, requiredForm(path.Child("apiGroup"), *group, rule)...)
 }
 
 func dataSourceRef(
@@ -211,7 +211,7 @@ func dataSourceRef(
 	errs := sourceObject(at, ref.APIGroup, ref.Kind, ref.Name, group)
 	other := ref.Namespace != nil && *ref.Namespace != ""
 	if other {
-		errs = append(errs, form(at.Child("namespace"), *ref.Namespace, validation.IsDNS1123Label)...)
+		errs = append(errs, requiredForm(at.Child("namespace"), *ref.Namespace, validation.IsDNS1123Label)...)
 	}
 	switch {
 	case source == nil:

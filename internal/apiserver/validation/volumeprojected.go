@@ -76,14 +76,14 @@ func projections(p *corev1.VolumeProjection) []projection {
 	}
 	if p.DownwardAPI != nil {
 		for _, file := range p.DownwardAPI.Items {
-			out[2].paths = append(out[2].paths, named(file.Path)...)
+			out[2].paths = append(out[2].paths, nonEmpty(file.Path)...)
 		}
 	}
 	if p.ClusterTrustBundle != nil {
 		out[4].paths = []string{p.ClusterTrustBundle.Path}
 	}
 	if c := p.PodCertificate; c != nil {
-		out[5].paths = named(c.CredentialBundlePath, c.KeyPath, c.CertificateChainPath)
+		out[5].paths = nonEmpty(c.CredentialBundlePath, c.KeyPath, c.CertificateChainPath)
 	}
 	return out
 }
@@ -91,13 +91,13 @@ func projections(p *corev1.VolumeProjection) []projection {
 func itemPaths(items []corev1.KeyToPath) []string {
 	var out []string
 	for i := range items {
-		out = append(out, named(items[i].Path)...)
+		out = append(out, nonEmpty(items[i].Path)...)
 	}
 	return out
 }
 
-// named omits empty paths.
-func named(paths ...string) []string {
+// nonEmpty omits empty paths.
+func nonEmpty(paths ...string) []string {
 	return slices.DeleteFunc(paths, func(path string) bool { return path == "" })
 }
 
@@ -174,11 +174,11 @@ func podCertificate(at *field.Path, c *corev1.PodCertificateProjection) field.Er
 // signerName checks a domain of at least two labels, a slash, and a name of labels.
 func signerName(at *field.Path, name string) field.ErrorList {
 	if name == "" {
-		return one(field.Required(at, ""))
+		return errorList(field.Required(at, ""))
 	}
 	domain, rest, ok := strings.Cut(name, "/")
 	if !ok || strings.Contains(rest, "/") {
-		return one(field.Invalid(at, name, "must have the form domain/name"))
+		return errorList(field.Invalid(at, name, "must have the form domain/name"))
 	}
 	errs := check(strings.Contains(domain, "."), at, domain, "must be a domain with a dot in it")
 	if len(domain) > validation.DNS1123SubdomainMaxLength {

@@ -90,7 +90,7 @@ func monitors(at *field.Path, list []string) field.ErrorList {
 	if len(list) > 0 {
 		return nil
 	}
-	return one(field.Required(at.Child("monitors"), ""))
+	return errorList(field.Required(at.Child("monitors"), ""))
 }
 
 // secretName checks a reference to a Secret in the namespace of the pod.

@@ -167,7 +167,7 @@ func (r webhookRules) sideEffects(path *field.Path, class *admissionregistration
 			string(admissionregistrationv1.SideEffectClassUnknown))
 	}
 	if class == nil {
-		return one(field.Required(path, "must specify one of "+strings.Join(allowed, ", ")))
+		return errorList(field.Required(path, "must specify one of "+strings.Join(allowed, ", ")))
 	}
 	return supported(path, string(*class), allowed...)
 }
@@ -181,12 +181,12 @@ func reviewable(h *webhook) bool {
 func (r webhookRules) reviewVersions(path *field.Path, h *webhook) field.ErrorList {
 	known := strings.Join(reviewVersions(), ", ")
 	if len(h.AdmissionReviewVersions) == 0 {
-		return one(field.Required(path, "must specify one of "+known))
+		return errorList(field.Required(path, "must specify one of "+known))
 	}
 	seen := map[string]bool{}
 	errs := each(path, h.AdmissionReviewVersions, func(at *field.Path, version *string) field.ErrorList {
 		if seen[*version] {
-			return one(field.Invalid(at, *version, "duplicate version"))
+			return errorList(field.Invalid(at, *version, "duplicate version"))
 		}
 		seen[*version] = true
 		return wellFormed(at, *version, validation.IsDNS1035Label)
@@ -199,7 +199,7 @@ func (r webhookRules) reviewVersions(path *field.Path, h *webhook) field.ErrorLi
 func clientConfig(path *field.Path, c *admissionregistrationv1.WebhookClientConfig) field.ErrorList {
 	switch {
 	case (c.URL == nil) == (c.Service == nil):
-		return one(field.Required(path, "exactly one of url or service is required"))
+		return errorList(field.Required(path, "exactly one of url or service is required"))
 	case c.URL != nil:
 		return utilwebhook.ValidateWebhookURL(path.Child("url"), *c.URL, true)
 	}

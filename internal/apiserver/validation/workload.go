@@ -51,7 +51,7 @@ func ValidateWorkloadUpdate(workload, old *scheduling.Workload) field.ErrorList 
 	now, before := &workload.Spec, &old.Spec
 	return join(
 		metadataUpdate(&workload.ObjectMeta, &old.ObjectMeta),
-		same(path.Child("controllerRef"), now.ControllerRef, before.ControllerRef),
+		immutableField(path.Child("controllerRef"), now.ControllerRef, before.ControllerRef),
 		templatesUpdate(path.Child("podGroupTemplates"), now.PodGroupTemplates, before.PodGroupTemplates),
 		compositeTemplates(
 			path.Child("compositePodGroupTemplates"),
@@ -106,12 +106,12 @@ func sameNames(path *field.Path, now, before []string) field.ErrorList {
 func templateUpdate(path *field.Path, now, before *scheduling.PodGroupTemplate) field.ErrorList {
 	return join(
 		policyUpdate(path.Child("schedulingPolicy"), &now.SchedulingPolicy, &before.SchedulingPolicy),
-		same(path.Child("schedulingConstraints"), now.SchedulingConstraints, before.SchedulingConstraints),
-		same(path.Child("resourceClaims"), now.ResourceClaims, before.ResourceClaims),
-		same(path.Child("disruptionMode"), now.DisruptionMode, before.DisruptionMode),
-		same(path.Child("priorityClassName"), now.PriorityClassName, before.PriorityClassName),
-		same(path.Child("priority"), now.Priority, before.Priority),
-		same(path.Child("preemptionPolicy"), now.PreemptionPolicy, before.PreemptionPolicy),
+		immutableField(path.Child("schedulingConstraints"), now.SchedulingConstraints, before.SchedulingConstraints),
+		immutableField(path.Child("resourceClaims"), now.ResourceClaims, before.ResourceClaims),
+		immutableField(path.Child("disruptionMode"), now.DisruptionMode, before.DisruptionMode),
+		immutableField(path.Child("priorityClassName"), now.PriorityClassName, before.PriorityClassName),
+		immutableField(path.Child("priority"), now.Priority, before.Priority),
+		immutableField(path.Child("preemptionPolicy"), now.PreemptionPolicy, before.PreemptionPolicy),
 	)
 }
 

@@ -25,21 +25,21 @@ import (
 type object struct{ *line.Line }
 
 // pairs parses k:v,k:v in order.
-func (l object) pairs(key string) [][2]string {
+func (o object) pairs(key string) [][2]string {
 	var out [][2]string
-	for _, item := range l.List(key) {
+	for _, item := range o.List(key) {
 		k, v, ok := strings.Cut(item, ":")
 		if !ok {
-			l.Failf("%s: %q is not name:value", key, item)
+			o.Failf("%s: %q is not name:value", key, item)
 		}
 		out = append(out, [2]string{k, v})
 	}
 	return out
 }
 
-func (l object) stringMap(key string) map[string]string {
+func (o object) stringMap(key string) map[string]string {
 	var out map[string]string
-	for _, p := range l.pairs(key) {
+	for _, p := range o.pairs(key) {
 		if out == nil {
 			out = map[string]string{}
 		}
@@ -49,58 +49,58 @@ func (l object) stringMap(key string) map[string]string {
 }
 
 // time parses a time as a duration since the epoch.
-func (l object) time(key, text string) metav1.Time {
+func (o object) time(key, text string) metav1.Time {
 	since, err := time.ParseDuration(text)
 	if err != nil {
-		l.Failf("%s: %v", key, err)
+		o.Failf("%s: %v", key, err)
 	}
 	return metav1.NewTime(time.Unix(0, 0).Add(since))
 }
 
-func (l object) meta() metav1.ObjectMeta {
-	m := metav1.ObjectMeta{Name: l.Name(), Namespace: "default", UID: types.UID(l.Name() + "-uid"), ResourceVersion: "1"}
-	if v := l.Text("uid", ""); v != "" {
+func (o object) meta() metav1.ObjectMeta {
+	m := metav1.ObjectMeta{Name: o.Name(), Namespace: "default", UID: types.UID(o.Name() + "-uid"), ResourceVersion: "1"}
+	if v := o.Text("uid", ""); v != "" {
 		m.UID = types.UID(v)
 	}
-	if v := l.Text("ns", ""); v != "" {
+	if v := o.Text("ns", ""); v != "" {
 		m.Namespace = v
 	}
-	if v := l.Text("created", ""); v != "" {
-		m.CreationTimestamp = l.time("created", v)
+	if v := o.Text("created", ""); v != "" {
+		m.CreationTimestamp = o.time("created", v)
 	}
-	if l.Has("deleting") {
+	if o.Has("deleting") {
 		m.DeletionTimestamp = ptr.To(metav1.NewTime(time.Unix(1000, 0)))
 	}
-	m.Labels, m.Annotations = l.stringMap("labels"), l.stringMap("annotations")
+	m.Labels, m.Annotations = o.stringMap("labels"), o.stringMap("annotations")
 	return m
 }
 
 // source parses the part of an entry after the colon: kind/name.
-func (l object) source(text string) (kind, name string) {
+func (o object) source(text string) (kind, name string) {
 	kind, name, ok := strings.Cut(text, "/")
 	if !ok {
-		l.Failf("source %q is not kind/name", text)
+		o.Failf("source %q is not kind/name", text)
 	}
 	return kind, name
 }
 
-func (l object) pod() *core.Pod {
-	pod := &core.Pod{ObjectMeta: l.meta()}
-	pod.Finalizers = l.List("finalizers")
-	if l.Has("confirmed") { // the node has confirmed that the pod ended
+func (o object) pod() *core.Pod {
+	pod := &core.Pod{ObjectMeta: o.meta()}
+	pod.Finalizers = o.List("finalizers")
+	if o.Has("confirmed") { // the node has confirmed that the pod ended
 		pod.DeletionGracePeriodSeconds = ptr.To[int64](0)
 	}
-	if group := l.Text("group", ""); group != "" {
+	if group := o.Text("group", ""); group != "" {
 		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group}
 	}
-	pod.Spec.NodeName = l.Text("node", "")
-	pod.Status.Phase = corev1.PodPhase(l.Text("phase", ""))
-	for _, gate := range l.List("gates") {
+	pod.Spec.NodeName = o.Text("node", "")
+	pod.Status.Phase = corev1.PodPhase(o.Text("phase", ""))
+	for _, gate := range o.List("gates") {
 		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: gate})
 	}
-	for _, p := range l.pairs("claims") {
+	for _, p := range o.pairs("claims") {
 		entry := core.PodResourceClaim{PodResourceClaim: corev1.PodResourceClaim{Name: p[0]}}
-		switch kind, name := l.source(p[1]); kind {
+		switch kind, name := o.source(p[1]); kind {
 		case "claim":
 			entry.ResourceClaimName = &name
 		case "template":
@@ -111,25 +111,25 @@ func (l object) pod() *core.Pod {
 			entry.PodGroupResourceClaim = &name
 		case "none":
 		default:
-			l.Failf("unknown source %q", kind)
+			o.Failf("unknown source %q", kind)
 		}
 		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, entry)
 	}
-	if v := l.Text("scheduled", ""); v != "" {
+	if v := o.Text("scheduled", ""); v != "" {
 		pod.Status.Conditions = []corev1.PodCondition{
-			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: l.time("scheduled", v)},
+			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: o.time("scheduled", v)},
 		}
 	}
-	pod.Status.ResourceClaimStatuses = l.records()
-	if name := l.Text("extended", ""); name != "" {
+	pod.Status.ResourceClaimStatuses = o.records()
+	if name := o.Text("extended", ""); name != "" {
 		pod.Status.ExtendedResourceClaimStatus = &corev1.PodExtendedResourceClaimStatus{ResourceClaimName: name}
 	}
 	return pod
 }
 
-func (l object) records() []corev1.PodResourceClaimStatus {
+func (o object) records() []corev1.PodResourceClaimStatus {
 	var out []corev1.PodResourceClaimStatus
-	for _, p := range l.pairs("status") {
+	for _, p := range o.pairs("status") {
 		s := corev1.PodResourceClaimStatus{Name: p[0]}
 		if p[1] != "null" {
 			s.ResourceClaimName = ptr.To(p[1])
@@ -139,46 +139,46 @@ func (l object) records() []corev1.PodResourceClaimStatus {
 	return out
 }
 
-func (l object) group() *scheduling.PodGroup {
-	group := &scheduling.PodGroup{ObjectMeta: l.meta()}
-	group.Finalizers = l.List("finalizers")
-	if l.Has("protected") {
+func (o object) group() *scheduling.PodGroup {
+	group := &scheduling.PodGroup{ObjectMeta: o.meta()}
+	group.Finalizers = o.List("finalizers")
+	if o.Has("protected") {
 		group.Finalizers = append(group.Finalizers, scheduling.ProtectionFinalizer)
 	}
 	group.Spec.SchedulingPolicy.Basic = &schedulingv1beta1.BasicSchedulingPolicy{}
-	if l.Has("gang") {
+	if o.Has("gang") {
 		group.Spec.SchedulingPolicy = schedulingv1beta1.PodGroupSchedulingPolicy{
-			Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: l.Int32("gang", 0)},
+			Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: o.Int32("gang", 0)},
 		}
 	}
-	group.Spec.ParentCompositePodGroupName = l.parent()
-	group.Spec.ResourceClaims = l.groupClaims()
-	group.Status.ResourceClaimStatuses = l.groupRecords()
+	group.Spec.ParentCompositePodGroupName = o.parent()
+	group.Spec.ResourceClaims = o.groupClaims()
+	group.Status.ResourceClaimStatuses = o.groupRecords()
 	return group
 }
 
-func (l object) tree() *v1alpha3.CompositePodGroup {
-	tree := &v1alpha3.CompositePodGroup{ObjectMeta: l.meta()}
+func (o object) tree() *v1alpha3.CompositePodGroup {
+	tree := &v1alpha3.CompositePodGroup{ObjectMeta: o.meta()}
 	tree.Spec.SchedulingPolicy.Basic = &schedulingv1alpha3.CompositeBasicSchedulingPolicy{}
-	tree.Spec.ParentCompositePodGroupName = l.parent()
-	tree.Spec.ResourceClaims = l.groupClaims()
-	tree.Status.ResourceClaimStatuses = l.groupRecords()
+	tree.Spec.ParentCompositePodGroupName = o.parent()
+	tree.Spec.ResourceClaims = o.groupClaims()
+	tree.Status.ResourceClaimStatuses = o.groupRecords()
 	return tree
 }
 
-func (l object) parent() *string {
-	name := l.Text("parent", "")
+func (o object) parent() *string {
+	name := o.Text("parent", "")
 	if name == "" {
 		return nil
 	}
 	return &name
 }
 
-func (l object) groupClaims() []scheduling.PodGroupResourceClaim {
+func (o object) groupClaims() []scheduling.PodGroupResourceClaim {
 	var out []scheduling.PodGroupResourceClaim
-	for _, p := range l.pairs("claims") {
+	for _, p := range o.pairs("claims") {
 		entry := scheduling.PodGroupResourceClaim{PodGroupResourceClaim: schedulingv1beta1.PodGroupResourceClaim{Name: p[0]}}
-		switch kind, name := l.source(p[1]); kind {
+		switch kind, name := o.source(p[1]); kind {
 		case "claim":
 			entry.ResourceClaimName = &name
 		case "template":
@@ -186,16 +186,16 @@ func (l object) groupClaims() []scheduling.PodGroupResourceClaim {
 		case "cluster":
 			entry.ClusterResourceClaimTemplateName = &name
 		default:
-			l.Failf("unknown source %q", kind)
+			o.Failf("unknown source %q", kind)
 		}
 		out = append(out, entry)
 	}
 	return out
 }
 
-func (l object) groupRecords() []schedulingv1beta1.PodGroupResourceClaimStatus {
+func (o object) groupRecords() []schedulingv1beta1.PodGroupResourceClaimStatus {
 	var out []schedulingv1beta1.PodGroupResourceClaimStatus
-	for _, s := range l.records() {
+	for _, s := range o.records() {
 		out = append(out, schedulingv1beta1.PodGroupResourceClaimStatus(s))
 	}
 	return out
@@ -222,9 +222,9 @@ func Consumer(text string) resourcev1.ResourceClaimConsumerReference {
 	return ref
 }
 
-func (l object) claim() *resource.ResourceClaim {
-	claim := &resource.ResourceClaim{ObjectMeta: l.meta()}
-	if v := l.Text("owner", ""); v != "" {
+func (o object) claim() *resource.ResourceClaim {
+	claim := &resource.ResourceClaim{ObjectMeta: o.meta()}
+	if v := o.Text("owner", ""); v != "" {
 		ref := Consumer(v)
 		owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: ref.Name, UID: ref.UID, Controller: ptr.To(true)}
 		switch ref.Resource {
@@ -235,28 +235,28 @@ func (l object) claim() *resource.ResourceClaim {
 		}
 		claim.OwnerReferences = []metav1.OwnerReference{owner}
 	}
-	if v := l.Text("entry", ""); v != "" {
+	if v := o.Text("entry", ""); v != "" {
 		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, resourcev1.PodResourceClaimAnnotation, v)
 	}
-	if v := l.Text("reservedfor", ""); v != "" {
+	if v := o.Text("reservedfor", ""); v != "" {
 		claim.Spec.ReservedFor = ptr.To(Consumer(v))
 	}
-	if l.Has("allocated") {
+	if o.Has("allocated") {
 		claim.Status.Allocation = &resource.AllocationResult{}
 		claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{
 			{Request: "g", Driver: "gpu.example.com", Pool: "n1", Device: "gpu-0"},
 		}
-		if devices := l.List("devices"); devices != nil {
-			claim.Status.Allocation.Devices.Results = l.results(devices)
+		if devices := o.List("devices"); devices != nil {
+			claim.Status.Allocation.Devices.Results = o.results(devices)
 		}
-		if l.Has("anypod") {
+		if o.Has("anypod") {
 			claim.Status.Allocation.ReservedForAnyPod = ptr.To(true)
 		}
 	}
-	for _, ref := range l.List("reserved") {
+	for _, ref := range o.List("reserved") {
 		claim.Status.ReservedFor = append(claim.Status.ReservedFor, Consumer(ref))
 	}
-	if l.Has("finalizer") {
+	if o.Has("finalizer") {
 		claim.Finalizers = append(claim.Finalizers, resourcev1.Finalizer)
 	}
 	return claim
@@ -264,9 +264,9 @@ func (l object) claim() *resource.ResourceClaim {
 
 // results returns allocated devices (name, or driver/pool/name), all with the tolerations in
 // key/effect/seconds.
-func (l object) results(devices []string) []resourcev1.DeviceRequestAllocationResult {
+func (o object) results(devices []string) []resourcev1.DeviceRequestAllocationResult {
 	var tolerations []resourcev1.DeviceToleration
-	for _, text := range l.List("tolerates") {
+	for _, text := range o.List("tolerates") {
 		words := append(strings.Split(text, "/"), "", "")
 		t := resourcev1.DeviceToleration{
 			Key:      words[0],
@@ -276,7 +276,7 @@ func (l object) results(devices []string) []resourcev1.DeviceRequestAllocationRe
 		if words[2] != "" {
 			t.TolerationSeconds = new(int64)
 			if _, err := fmt.Sscan(words[2], t.TolerationSeconds); err != nil {
-				l.Failf("tolerates: %v", err)
+				o.Failf("tolerates: %v", err)
 			}
 		}
 		tolerations = append(tolerations, t)
@@ -298,7 +298,7 @@ func (l object) results(devices []string) []resourcev1.DeviceRequestAllocationRe
 	return out
 }
 
-func (l object) spec() resource.ResourceClaimSpec {
+func (o object) spec() resource.ResourceClaimSpec {
 	var spec resource.ResourceClaimSpec
 	spec.Devices.Requests = []resourcev1.DeviceRequest{
 		{Name: "g", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu.example.com"}},
@@ -306,17 +306,17 @@ func (l object) spec() resource.ResourceClaimSpec {
 	return spec
 }
 
-func (l object) template() *resource.ResourceClaimTemplate {
-	t := &resource.ResourceClaimTemplate{ObjectMeta: l.meta()}
-	t.Spec.Labels, t.Spec.Annotations, t.Spec.Spec = t.Labels, t.Annotations, l.spec()
+func (o object) template() *resource.ResourceClaimTemplate {
+	t := &resource.ResourceClaimTemplate{ObjectMeta: o.meta()}
+	t.Spec.Labels, t.Spec.Annotations, t.Spec.Spec = t.Labels, t.Annotations, o.spec()
 	t.Labels, t.Annotations = nil, nil
 	return t
 }
 
-func (l object) clusterTemplate() *resourcev1alpha3.ClusterResourceClaimTemplate {
-	t := &resourcev1alpha3.ClusterResourceClaimTemplate{ObjectMeta: l.meta()}
+func (o object) clusterTemplate() *resourcev1alpha3.ClusterResourceClaimTemplate {
+	t := &resourcev1alpha3.ClusterResourceClaimTemplate{ObjectMeta: o.meta()}
 	t.Namespace = ""
-	t.Spec.Labels, t.Spec.Annotations, t.Spec.Spec = t.Labels, t.Annotations, l.spec()
+	t.Spec.Labels, t.Spec.Annotations, t.Spec.Spec = t.Labels, t.Annotations, o.spec()
 	t.Labels, t.Annotations = nil, nil
 	return t
 }

@@ -72,12 +72,12 @@ func (w *World) GroupOf(pod *core.Pod) *scheduling.PodGroup {
 	return nil
 }
 
-type named interface {
+type namedObject interface {
 	GetName() string
 	GetNamespace() string
 }
 
-func merge[T named](list, news []T) []T {
+func merge[T namedObject](list, news []T) []T {
 	for _, n := range news {
 		replaced := false
 		for i := range list {
@@ -92,7 +92,7 @@ func merge[T named](list, news []T) []T {
 	return list
 }
 
-func find[T named](list []T, name string) (found T, ok bool) {
+func find[T namedObject](list []T, name string) (found T, ok bool) {
 	for _, o := range list {
 		if o.GetName() == name {
 			return o, true

@@ -53,17 +53,17 @@ func Approvals(r *certificatesv1.CertificateSigningRequest, request *x509.Certif
 
 // Decided reports whether a request was approved or denied.
 func Decided(r *certificatesv1.CertificateSigningRequest) bool {
-	return has(r, certificatesv1.CertificateApproved) || has(r, certificatesv1.CertificateDenied)
+	return hasCondition(r, certificatesv1.CertificateApproved) || hasCondition(r, certificatesv1.CertificateDenied)
 }
 
 // Signable reports whether a request is to be signed by the authority of the cluster.
 func Signable(r *certificatesv1.CertificateSigningRequest) bool {
 	_, known := faults[r.Spec.SignerName]
-	return known && len(r.Status.Certificate) == 0 && has(r, certificatesv1.CertificateApproved) &&
-		!has(r, certificatesv1.CertificateDenied) && !has(r, certificatesv1.CertificateFailed)
+	return known && len(r.Status.Certificate) == 0 && hasCondition(r, certificatesv1.CertificateApproved) &&
+		!hasCondition(r, certificatesv1.CertificateDenied) && !hasCondition(r, certificatesv1.CertificateFailed)
 }
 
-func has(r *certificatesv1.CertificateSigningRequest, t certificatesv1.RequestConditionType) bool {
+func hasCondition(r *certificatesv1.CertificateSigningRequest, t certificatesv1.RequestConditionType) bool {
 	return slices.ContainsFunc(r.Status.Conditions, func(c certificatesv1.CertificateSigningRequestCondition) bool {
 		return c.Type == t && (c.Status == "" || c.Status == corev1.ConditionTrue)
 	})
@@ -170,7 +170,7 @@ func Expiry(r *certificatesv1.CertificateSigningRequest) time.Time {
 			ends = append(ends, c.LastUpdateTime.Add(finishedLife))
 		}
 	}
-	if until, ok := validUntil(r.Status.Certificate); ok && has(r, certificatesv1.CertificateApproved) {
+	if until, ok := validUntil(r.Status.Certificate); ok && hasCondition(r, certificatesv1.CertificateApproved) {
 		ends = append(ends, until)
 	}
 	if len(ends) == 0 {

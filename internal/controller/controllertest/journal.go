@@ -42,8 +42,8 @@ func NewJournal(gather time.Duration) *Journal {
 	}
 }
 
-// Say adds a line.
-func (j *Journal) Say(format string, args ...any) {
+// Record adds a line.
+func (j *Journal) Record(format string, args ...any) {
 	j.Lines = append(j.Lines, fmt.Sprintf(format, args...))
 }
 
@@ -65,7 +65,7 @@ func (j *Journal) Eventf(_ runtime.Object, eventtype, reason, format string, arg
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.AllEvents || eventtype == corev1.EventTypeWarning {
-		j.Say("event %s %s", reason, fmt.Sprintf(format, args...))
+		j.Record("event %s %s", reason, fmt.Sprintf(format, args...))
 	}
 }
 
@@ -78,7 +78,7 @@ func (j *Journal) AddAfter(key types.NamespacedName, d time.Duration) {
 		j.Add(key)
 		return
 	}
-	j.Say("again in %v", d)
+	j.Record("again in %v", d)
 }
 
 // Flush returns the lines and the queue, and empties both. Parallel writes of one kind are sorted.

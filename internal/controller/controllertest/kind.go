@@ -68,7 +68,7 @@ func NewKind[T Object](s *Scenario, word string, resource schema.GroupResource) 
 	return k
 }
 
-func (k *Kind[T]) called(word string) bool { return k.word == word }
+func (k *Kind[T]) isCalled(word string) bool { return k.word == word }
 
 func (k *Kind[T]) follow() { k.Cache.Follow(k.Server, k.OnChange) }
 
@@ -76,7 +76,7 @@ func (k *Kind[T]) remove(name string) { delete(k.Server, name) }
 
 func (k *Kind[T]) list() {
 	for _, obj := range slices.SortedStableFunc(slices.Values(k.Server.List()), k.Order) {
-		k.s.Say("%s%s", k.Label(obj), k.text("list", obj, obj))
+		k.s.Record("%s%s", k.Label(obj), k.text("list", obj, obj))
 	}
 }
 
@@ -118,18 +118,18 @@ func (k *Kind[T]) subject(verb string, obj T) string {
 	return verb + " " + k.word + " " + label
 }
 
-// say prints a request that was carried out.
-func (k *Kind[T]) say(verb string, before, after T) {
-	k.s.Say("%s%s", k.subject(verb, after), k.text(verb, before, after))
+// recordRequest prints a request that was carried out.
+func (k *Kind[T]) recordRequest(verb string, before, after T) {
+	k.s.Record("%s%s", k.subject(verb, after), k.text(verb, before, after))
 }
 
 func (k *Kind[T]) notFound(name string) error { return apierrors.NewNotFound(k.resource, name) }
 
-// refused returns the error with which requests of a verb are refused, after it is printed.
-func (k *Kind[T]) refused(verb string, obj T) error {
+// refusal returns the error with which requests of a verb are refused, after it is printed.
+func (k *Kind[T]) refusal(verb string, obj T) error {
 	err := k.s.refuse[verb+" "+k.word]
 	if err != nil {
-		k.s.Say("refused: %s", k.subject(verb, obj))
+		k.s.Record("refused: %s", k.subject(verb, obj))
 	}
 	return err
 }
@@ -147,10 +147,10 @@ func (k *Kind[T]) live(verb string, obj T, version string) (T, error) {
 	live, ok := k.Server[obj.GetName()]
 	switch {
 	case !ok:
-		k.s.Say("%s: not found", k.subject(verb, obj))
+		k.s.Record("%s: not found", k.subject(verb, obj))
 		return live, k.notFound(obj.GetName())
 	case live.GetUID() != obj.GetUID() || version != "" && version != live.GetResourceVersion():
-		k.s.Say("%s: conflict", k.subject(verb, obj))
+		k.s.Record("%s: conflict", k.subject(verb, obj))
 		return live, apierrors.NewConflict(k.resource, obj.GetName(), errors.New("changed"))
 	}
 	return live, nil
@@ -161,7 +161,7 @@ func (k *Kind[T]) Live(_ context.Context, _, name string) (T, error) {
 	k.s.mu.Lock()
 	defer k.s.mu.Unlock()
 	if k.Reads {
-		k.s.Say("get %s %s", k.word, name)
+		k.s.Record("get %s %s", k.word, name)
 	}
 	var none T
 	if err := k.s.refuse["get "+k.word]; err != nil {
@@ -177,7 +177,7 @@ func (k *Kind[T]) Live(_ context.Context, _, name string) (T, error) {
 func (k *Kind[T]) LiveMatching(_ context.Context, _ string, selector labels.Selector) ([]T, error) {
 	k.s.mu.Lock()
 	defer k.s.mu.Unlock()
-	k.s.Say("list %ss", k.word)
+	k.s.Record("list %ss", k.word)
 	return k.Server.Matching(selector), nil
 }
 
@@ -187,19 +187,19 @@ func (k *Kind[T]) Create(_ context.Context, obj T) (T, error) {
 	defer k.s.mu.Unlock()
 	var none T
 	obj = obj.DeepCopyObject().(T)
-	if err := k.refused("create", obj); err != nil {
+	if err := k.refusal("create", obj); err != nil {
 		return none, err
 	}
 	if obj.GetName() == "" {
 		obj.SetName(k.Name(obj))
 	}
 	if _, taken := k.Server[obj.GetName()]; taken {
-		k.s.Say("%s: exists", k.subject("create", obj))
+		k.s.Record("%s: exists", k.subject("create", obj))
 		return none, apierrors.NewAlreadyExists(k.resource, obj.GetName())
 	}
 	k.Complete(obj)
 	k.Put(obj)
-	k.say("create", none, obj)
+	k.recordRequest("create", none, obj)
 	if err := k.response("create"); err != nil {
 		return none, err
 	}
@@ -211,7 +211,7 @@ func (k *Kind[T]) replace(verb string, obj T) (T, error) {
 	defer k.s.mu.Unlock()
 	live, err := k.live(verb, obj, obj.GetResourceVersion())
 	if err == nil {
-		err = k.refused(verb, obj)
+		err = k.refusal(verb, obj)
 	}
 	if err != nil {
 		return live, err
@@ -221,7 +221,7 @@ func (k *Kind[T]) replace(verb string, obj T) (T, error) {
 		obj.SetGeneration(live.GetGeneration() + 1)
 	}
 	k.Put(obj)
-	k.say(verb, live, obj)
+	k.recordRequest(verb, live, obj)
 	return obj, nil
 }
 
@@ -244,7 +244,7 @@ func (k *Kind[T]) Patch(_ context.Context, obj T, patch []byte) error {
 		return err
 	}
 	k.Put(patched)
-	k.say("patch", live, patched)
+	k.recordRequest("patch", live, patched)
 	return nil
 }
 
@@ -252,14 +252,14 @@ func (k *Kind[T]) Patch(_ context.Context, obj T, patch []byte) error {
 func (k *Kind[T]) Delete(_ context.Context, obj T) error {
 	k.s.mu.Lock()
 	defer k.s.mu.Unlock()
-	if err := k.refused("delete", obj); err != nil {
+	if err := k.refusal("delete", obj); err != nil {
 		return err
 	}
 	live, err := k.live("delete", obj, "")
 	if err != nil {
 		return err
 	}
-	k.say("delete", live, live)
+	k.recordRequest("delete", live, live)
 	if k.Graceful(live) {
 		k.Put(Deleted(live, k.s.Now.Now()))
 	} else {

@@ -45,7 +45,7 @@ type Scenario struct {
 
 // kind is a Kind of objects of any type.
 type kind interface {
-	called(word string) bool
+	isCalled(word string) bool
 	follow()
 	remove(name string)
 	list()
@@ -141,7 +141,7 @@ func (s *Scenario) Sync() {
 }
 
 func (s *Scenario) named(l *line.Line, word string) kind {
-	i := slices.IndexFunc(s.kinds, func(k kind) bool { return k.called(word) })
+	i := slices.IndexFunc(s.kinds, func(k kind) bool { return k.isCalled(word) })
 	if i < 0 {
 		l.Failf("no kind %q", word)
 		return s.kinds[0]
@@ -151,7 +151,7 @@ func (s *Scenario) named(l *line.Line, word string) kind {
 
 func (s *Scenario) reconcile(name string) {
 	if err := s.Reconcile(context.Background(), types.NamespacedName{Namespace: "default", Name: name}); err != nil {
-		s.Say("error: %v", err)
+		s.Record("error: %v", err)
 	}
 }
 

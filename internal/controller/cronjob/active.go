@@ -21,7 +21,7 @@ func (p *Plan) follow(g Gathered) {
 				p.note("SawCompletedJob", "Saw completed job: %s, condition: %v", job.Name, end.Type)
 			}
 			if end.Type == batchv1.JobComplete {
-				p.succeeded(job)
+				p.recordSuccess(job)
 			}
 		case !active:
 			p.warn("UnexpectedJob", "Saw a job that the controller did not create or forgot: %s", job.Name)
@@ -35,8 +35,8 @@ func (p *Plan) follow(g Gathered) {
 	}
 }
 
-// succeeded records when the last Job succeeded.
-func (p *Plan) succeeded(job *batch.Job) {
+// recordSuccess records when the last Job succeeded.
+func (p *Plan) recordSuccess(job *batch.Job) {
 	last, end := p.Status.LastSuccessfulTime, job.Status.CompletionTime
 	if end != nil && (last == nil || end.After(last.Time)) {
 		p.Status.LastSuccessfulTime = end.DeepCopy()

@@ -44,7 +44,7 @@ func (c *Controller) onNode(before, after *corev1.Node) {
 	}
 	for _, set := range c.sets.List() {
 		suits := suitabilityOf(&set.Spec.Template)
-		if after == nil || suits.judge(before) != suits.judge(after) {
+		if after == nil || suits.verdictFor(before) != suits.verdictFor(after) {
 			c.queue.AddAfter(reconciler.KeyOf(set), gatherWindow)
 		}
 	}

@@ -56,7 +56,7 @@ type pass struct {
 func Decide(g Gathered) Plan {
 	p := newPass(g)
 	for _, at := range p.places {
-		p.manage(at)
+		p.ensurePod(at)
 	}
 	if len(p.plan.Create)+len(p.plan.Delete) == 0 &&
 		g.Set.Spec.UpdateStrategy.Type == appsv1.RollingUpdateDaemonSetStrategyType {
@@ -64,7 +64,7 @@ func Decide(g Gathered) Plan {
 	}
 	p.plan.Status = p.status()
 	if left, ok := replica.NextAvailability(g.Pods, g.Set.Spec.MinReadySeconds, g.Now); ok {
-		p.recheck(left)
+		p.recheckAfter(left)
 	}
 	return p.plan
 }
@@ -73,7 +73,7 @@ func newPass(g Gathered) *pass {
 	suits := suitabilityOf(&g.Set.Spec.Template)
 	places := map[string]*place{}
 	for _, node := range g.Nodes {
-		places[node.Name] = &place{name: node.Name, node: node, verdict: suits.judge(node)}
+		places[node.Name] = &place{name: node.Name, node: node, verdict: suits.verdictFor(node)}
 	}
 	for _, pod := range g.Pods {
 		name, ok := nodeOf(pod)
@@ -93,7 +93,7 @@ func newPass(g Gathered) *pass {
 	return p
 }
 
-func (p *pass) recheck(after time.Duration) {
+func (p *pass) recheckAfter(after time.Duration) {
 	if p.plan.Recheck == 0 || after < p.plan.Recheck {
 		p.plan.Recheck = after
 	}
@@ -113,8 +113,8 @@ func (p *pass) isAvailable(pod *core.Pod) bool {
 
 func (p *pass) isNew(pod *core.Pod) bool { return slices.Contains(p.Hashes, pod.Labels[hashLabel]) }
 
-// manage ensures that a node has the right pod.
-func (p *pass) manage(at *place) {
+// ensurePod ensures that a node has the right pod.
+func (p *pass) ensurePod(at *place) {
 	switch {
 	case at.node == nil:
 		for _, pod := range at.pods {
@@ -134,7 +134,7 @@ func (p *pass) manage(at *place) {
 // keepOne removes finished pods, and all but one of the others, or all but an old and a new one
 // while pods surge.
 func (p *pass) keepOne(at *place) {
-	alive, waiting := p.clear(at)
+	alive, waiting := p.removeFinished(at)
 	switch {
 	case !p.surges():
 		if len(alive) > 1 {
@@ -150,9 +150,9 @@ func (p *pass) keepOne(at *place) {
 	}
 }
 
-// clear removes finished pods and returns the others. waiting is set if a failed pod is kept for a
+// removeFinished removes finished pods and returns the others. waiting is set if a failed pod is kept for a
 // delay.
-func (p *pass) clear(at *place) (alive []*core.Pod, waiting bool) {
+func (p *pass) removeFinished(at *place) (alive []*core.Pod, waiting bool) {
 	for _, pod := range at.pods {
 		wait := p.Wait[at.name]
 		switch {
@@ -161,7 +161,7 @@ func (p *pass) clear(at *place) (alive []*core.Pod, waiting bool) {
 			alive = append(alive, pod)
 		case pod.Status.Phase == corev1.PodFailed && wait > 0:
 			waiting = true
-			p.recheck(wait)
+			p.recheckAfter(wait)
 		default:
 			p.plan.Ended = append(p.plan.Ended, pod)
 			p.remove(pod)

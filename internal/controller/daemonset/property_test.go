@@ -35,8 +35,8 @@ func (m *model) gathered() Gathered {
 
 func isUp(pod *core.Pod) bool { return len(pod.Status.Conditions) > 0 }
 
-// on returns the pods of a node that are not being deleted.
-func (m *model) on(node string) []*core.Pod {
+// podsOn returns the pods of a node that are not being deleted.
+func (m *model) podsOn(node string) []*core.Pod {
 	var pods []*core.Pod
 	for _, pod := range m.pods {
 		if name, _ := nodeOf(pod); name == node && pod.DeletionTimestamp == nil {
@@ -48,8 +48,8 @@ func (m *model) on(node string) []*core.Pod {
 
 func (m *model) isNew(pod *core.Pod) bool { return pod.Labels[hashLabel] == m.hash() }
 
-// suits is a naive check: the only taints of the model are these two.
-func suits(node *corev1.Node) (start, stay bool) {
+// isSuitable is a naive check: the only taints of the model are these two.
+func isSuitable(node *corev1.Node) (start, stay bool) {
 	start, stay = true, true
 	for _, taint := range node.Spec.Taints {
 		start = false
@@ -79,8 +79,8 @@ func (m *model) check(t *rapid.T, plan Plan) {
 	}
 	lost, unavailable, wanted := 0, 0, 0
 	for _, node := range m.nodes {
-		start, stay := suits(node)
-		pods := m.on(node.Name)
+		start, stay := isSuitable(node)
+		pods := m.podsOn(node.Name)
 		if creates[node.Name] > 0 && (!start || creates[node.Name] > 1 || surge == 0 && len(pods) > 0) {
 			t.Fatalf("%d pods are created on %s, which has %d", creates[node.Name], node.Name, len(pods))
 		}
@@ -111,21 +111,21 @@ func (m *model) check(t *rapid.T, plan Plan) {
 			}
 		}
 	}
-	if surge > 0 && lost > 0 && maxUnavailable == 0 && !m.prunes() {
+	if surge > 0 && lost > 0 && maxUnavailable == 0 && !m.hasPodsOfEqualAge() {
 		t.Fatalf("%d nodes lose their available pod although the set surges", lost)
 	}
-	if surge == 0 && lost > 0 && lost+unavailable > maxUnavailable && !m.prunes() {
+	if surge == 0 && lost > 0 && lost+unavailable > maxUnavailable && !m.hasPodsOfEqualAge() {
 		t.Fatalf("%d nodes lose their available pod while %d have none, of %d that may", lost, unavailable, maxUnavailable)
 	}
 }
 
-// prunes reports whether a node has several pods of the same age, so that the one that remains need
+// hasPodsOfEqualAge reports whether a node has several pods of the same age, so that the one that remains need
 // not be the available one.
-func (m *model) prunes() bool {
+func (m *model) hasPodsOfEqualAge() bool {
 	surge, _ := m.limits()
 	for _, node := range m.nodes {
 		newer, older := 0, 0
-		for _, pod := range m.on(node.Name) {
+		for _, pod := range m.podsOn(node.Name) {
 			if m.isNew(pod) {
 				newer++
 			} else {
@@ -161,8 +161,8 @@ func (m *model) apply(plan Plan) {
 	m.set.Status = plan.Status
 }
 
-// live makes the scheduler and kubelets bind, start, break, end and remove pods, and changes nodes.
-func (m *model) live(t *rapid.T) {
+// actRandomly makes the scheduler and kubelets bind, start, break, end and remove pods, and changes nodes.
+func (m *model) actRandomly(t *rapid.T) {
 	var left []*core.Pod
 	for _, pod := range m.pods {
 		pod = pod.DeepCopy()
@@ -232,7 +232,7 @@ func TestEveryStepIsSafeAndTheLastIsTheSpec(t *testing.T) {
 			plan := Decide(m.gathered())
 			m.check(t, plan)
 			m.apply(plan)
-			m.live(t)
+			m.actRandomly(t)
 		}
 		m.settle(t)
 	})
@@ -263,8 +263,8 @@ func (m *model) settle(t *rapid.T) {
 			continue
 		}
 		for _, node := range m.nodes {
-			start, stay := suits(node)
-			pods := m.on(node.Name)
+			start, stay := isSuitable(node)
+			pods := m.podsOn(node.Name)
 			if start && (len(pods) != 1 || !m.isNew(pods[0])) || !stay && len(pods) > 0 || len(pods) > 1 {
 				t.Fatalf("came to rest with %d pods on %s", len(pods), node.Name)
 			}

@@ -15,16 +15,16 @@ func (p *pass) limits(wanted int) (surge, unavailable int) {
 	if strategy.Type != appsv1.RollingUpdateDaemonSetStrategyType || strategy.RollingUpdate == nil {
 		return 0, 1
 	}
-	surge = scaled(strategy.RollingUpdate.MaxSurge, wanted, 0)
-	unavailable = scaled(strategy.RollingUpdate.MaxUnavailable, wanted, 1)
+	surge = scaledValue(strategy.RollingUpdate.MaxSurge, wanted, 0)
+	unavailable = scaledValue(strategy.RollingUpdate.MaxUnavailable, wanted, 1)
 	if surge == 0 && unavailable == 0 {
 		unavailable = 1 // otherwise the rollout could not proceed
 	}
 	return surge, unavailable
 }
 
-// scaled resolves percentages, rounding up.
-func scaled(n *intstr.IntOrString, of, otherwise int) int {
+// scaledValue resolves percentages, rounding up.
+func scaledValue(n *intstr.IntOrString, of, otherwise int) int {
 	if n == nil {
 		return otherwise
 	}
@@ -52,9 +52,9 @@ func (p *pass) desired() int {
 	return n
 }
 
-// split returns the new and the old pod of a place, ignoring terminating ones. ok is false if there
+// newAndOldPod returns the new and the old pod of a place, ignoring terminating ones. ok is false if there
 // are several of one kind, which manage resolves first.
-func (p *pass) split(at *place) (newer, older *core.Pod, ok bool) {
+func (p *pass) newAndOldPod(at *place) (newer, older *core.Pod, ok bool) {
 	for _, pod := range at.pods {
 		which := &older
 		if p.isNew(pod) {
@@ -89,7 +89,7 @@ func (p *pass) rollByDeletion(maxUnavailable int) {
 		if len(at.pods) == 0 && !at.verdict.start {
 			continue
 		}
-		newer, older, ok := p.split(at)
+		newer, older, ok := p.newAndOldPod(at)
 		switch {
 		case !ok, (newer == nil) == (older == nil):
 			unavailable++ // manage must act here first
@@ -107,8 +107,8 @@ func (p *pass) rollByDeletion(maxUnavailable int) {
 	p.remove(candidates[:min(max(0, maxUnavailable-unavailable), len(candidates))]...)
 }
 
-// surging holds the counts for a rolling update with surge.
-type surging struct {
+// surgeCounts holds the counts for a rolling update with surge.
+type surgeCounts struct {
 	busy      int         // nodes with a new pod that is not available yet
 	available int         // nodes with an available pod
 	fresh     []string    // nodes with an unavailable old pod, which get a new one in any case
@@ -119,7 +119,7 @@ type surging struct {
 // rollBySurge creates new pods in addition to old ones, and deletes the old ones when the new ones
 // are available.
 func (p *pass) rollBySurge(maxSurge int) {
-	var s surging
+	var s surgeCounts
 	for _, at := range p.places {
 		p.surgeAt(at, &s)
 	}
@@ -130,8 +130,8 @@ func (p *pass) rollBySurge(maxSurge int) {
 	p.plan.Create = append(p.plan.Create, s.next[:min(max(0, maxSurge-s.busy), len(s.next))]...)
 }
 
-func (p *pass) surgeAt(at *place, s *surging) {
-	newer, older, ok := p.split(at)
+func (p *pass) surgeAt(at *place, s *surgeCounts) {
+	newer, older, ok := p.newAndOldPod(at)
 	if !ok {
 		s.busy++
 		return

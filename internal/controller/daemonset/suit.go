@@ -33,8 +33,8 @@ func suitabilityOf(template *core.PodTemplateSpec) suitability {
 	}
 }
 
-// judge returns the verdict for a node; nil means that the node does not exist.
-func (s suitability) judge(node *corev1.Node) verdict {
+// verdictFor returns the verdict for a node; nil means that the node does not exist.
+func (s suitability) verdictFor(node *corev1.Node) verdict {
 	if node == nil || s.nodeName != "" && s.nodeName != node.Name {
 		return verdict{}
 	}

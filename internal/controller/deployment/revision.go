@@ -43,7 +43,7 @@ func (r *rollout) syncCurrent() {
 	r.inheritAnnotations(s)
 	r.raiseRevision(s)
 	if s.Spec.MinReadySeconds != r.d.Spec.MinReadySeconds {
-		s.edit()
+		s.makeEditable()
 		s.Spec.MinReadySeconds = r.d.Spec.MinReadySeconds
 	}
 	r.d.Annotations[revisionAnnotation] = s.Annotations[revisionAnnotation]

@@ -120,7 +120,7 @@ func byAge(a, b *apps.ReplicaSet) int {
 // plan returns the changes of the steps.
 func (r *rollout) plan(g Gathered) Plan {
 	plan := Plan{Deployment: r.d, Changed: !sameStatus(g.Deployment, r.d), Recheck: r.recheck()}
-	for _, s := range r.all() {
+	for _, s := range r.allSets() {
 		switch {
 		case s.stored == nil:
 			plan.Create = s.ReplicaSet
@@ -133,21 +133,21 @@ func (r *rollout) plan(g Gathered) Plan {
 	return plan
 }
 
-// all returns the old sets, oldest first, and the current one.
-func (r *rollout) all() []*set {
+// allSets returns the old sets, oldest first, and the current one.
+func (r *rollout) allSets() []*set {
 	if r.current == nil {
 		return r.old
 	}
 	return append(slices.Clone(r.old), r.current)
 }
 
-// active returns the sets that request pods.
-func active(sets []*set) []*set {
+// activeSets returns the sets that request pods.
+func activeSets(sets []*set) []*set {
 	return slices.DeleteFunc(slices.Clone(sets), func(s *set) bool { return s.size() == 0 })
 }
 
-// edit replaces the set with a copy that may be modified.
-func (s *set) edit() {
+// makeEditable replaces the set with a copy that may be modified.
+func (s *set) makeEditable() {
 	if s.changed || s.stored == nil {
 		return
 	}
@@ -161,7 +161,7 @@ func (s *set) size() int32 { return sizeOf(s.ReplicaSet) }
 // resize sets the replicas of s to n, and records the size of the Deployment.
 func (r *rollout) resize(s *set, n int32) {
 	if s.size() != n {
-		s.edit()
+		s.makeEditable()
 		s.Spec.Replicas = &n
 	}
 	r.recordSize(s)

@@ -18,7 +18,7 @@ const (
 // isScaled reports whether the Deployment was resized since its sets were sized. The change is
 // applied to all sets before the rollout continues.
 func (r *rollout) isScaled() bool {
-	return slices.ContainsFunc(active(r.all()), func(s *set) bool {
+	return slices.ContainsFunc(activeSets(r.allSets()), func(s *set) bool {
 		desired, ok := s.number(desiredAnnotation)
 		return ok && desired != r.replicas
 	})
@@ -27,11 +27,11 @@ func (r *rollout) isScaled() bool {
 // scaleAll resizes without advancing the rollout: a single set gets the whole change, several get
 // shares in proportion to their sizes, so that the risk stays the same.
 func (r *rollout) scaleAll() {
-	sharing := active(r.all())
+	sharing := activeSets(r.allSets())
 	switch {
-	case len(r.all()) == 0:
+	case len(r.allSets()) == 0:
 	case len(sharing) == 0:
-		newest := r.all()[len(r.all())-1]
+		newest := r.allSets()[len(r.allSets())-1]
 		r.resize(newest, r.replicas)
 	case len(sharing) == 1:
 		r.resize(sharing[0], r.replicas)
@@ -125,6 +125,6 @@ func (r *rollout) annotate(s *set, key, value string) {
 	if old, ok := s.Annotations[key]; ok && old == value {
 		return
 	}
-	s.edit()
+	s.makeEditable()
 	s.Annotations[key] = value
 }

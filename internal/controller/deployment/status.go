@@ -29,7 +29,7 @@ func sameStatus(a, b *apps.Deployment) bool {
 
 // status returns the counts of the sets, and the condition Available.
 func (r *rollout) status() appsv1.DeploymentStatus {
-	all := r.all()
+	all := r.allSets()
 	status := appsv1.DeploymentStatus{
 		ObservedGeneration:  r.d.Generation,
 		Replicas:            sum(all, func(s *set) int32 { return s.Status.Replicas }),
@@ -94,7 +94,7 @@ func (r *rollout) progress(status appsv1.DeploymentStatus) appsv1.DeploymentStat
 		// No rollout is in progress: changes of pods do not count as progress.
 	case isComplete(r.d, &status):
 		setCondition(&status, r.progressing(corev1.ConditionTrue, reasonAvailable, "has successfully progressed."))
-	case r.advanced(&status):
+	case r.hasAdvanced(&status):
 		c := r.progressing(corev1.ConditionTrue, "ReplicaSetUpdated", "is progressing.")
 		if before != nil && before.Status == corev1.ConditionTrue {
 			c.LastTransitionTime = before.LastTransitionTime
@@ -114,8 +114,8 @@ func (r *rollout) progress(status appsv1.DeploymentStatus) appsv1.DeploymentStat
 	return status
 }
 
-// advanced reports whether new pods were added, old ones removed, or more are ready or available.
-func (r *rollout) advanced(status *appsv1.DeploymentStatus) bool {
+// hasAdvanced reports whether new pods were added, old ones removed, or more are ready or available.
+func (r *rollout) hasAdvanced(status *appsv1.DeploymentStatus) bool {
 	before := &r.d.Status
 	return status.UpdatedReplicas > before.UpdatedReplicas ||
 		status.Replicas-status.UpdatedReplicas < before.Replicas-before.UpdatedReplicas ||
@@ -146,7 +146,7 @@ func (r *rollout) recheck() time.Duration {
 
 // replicaFailure returns the failure of the current set, or that of an old one.
 func (r *rollout) replicaFailure() (appsv1.DeploymentCondition, bool) {
-	for _, s := range slices.Backward(r.all()) {
+	for _, s := range slices.Backward(r.allSets()) {
 		for _, c := range s.Status.Conditions {
 			if c.Type == appsv1.ReplicaSetReplicaFailure {
 				return appsv1.DeploymentCondition{

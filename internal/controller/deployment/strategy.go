@@ -65,7 +65,7 @@ func (r *rollout) growCurrent() bool {
 
 // room returns how many pods a current set of the given size may add.
 func (r *rollout) room(size int32) int32 {
-	room := r.replicas + r.surge - requested(r.all())
+	room := r.replicas + r.surge - requested(r.allSets())
 	return max(0, min(room, r.replicas-size))
 }
 
@@ -77,7 +77,7 @@ func (r *rollout) room(size int32) int32 {
 // 8 that must be available − 5 unavailable new ones = 0 can be removed.
 func (r *rollout) shrinkOld() bool {
 	mustHave := r.replicas - r.missing
-	budget := requested(r.all()) - mustHave - (r.current.size() - r.current.available())
+	budget := requested(r.allSets()) - mustHave - (r.current.size() - r.current.available())
 	if requested(r.old) == 0 || budget <= 0 {
 		return false
 	}
@@ -89,7 +89,7 @@ func (r *rollout) shrinkOld() bool {
 			budget, shrunk = budget-broken, true
 		}
 	}
-	surplus := sum(r.all(), (*set).available) - mustHave
+	surplus := sum(r.allSets(), (*set).available) - mustHave
 	for _, s := range r.old {
 		if n := min(surplus, s.size()); n > 0 {
 			r.resize(s, s.size()-n)

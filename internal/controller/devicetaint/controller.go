@@ -102,7 +102,7 @@ func newController(
 	c.evictor = eviction.New(eviction.Config{
 		Pods: cache.pods, Server: server, Limit: limit, Events: events, Clock: opts.Clock,
 		Judge:   func(pod *core.Pod) (eviction.Verdict, bool) { return judge(pod, c.sources().ends(pod), opts.MinLife) },
-		Confirm: c.confirm,
+		Confirm: c.hasTaintedDevices,
 		Words: eviction.Words{
 			Event:     reasonEviction,
 			Condition: reasonDisruption,
@@ -113,10 +113,10 @@ func newController(
 	return c
 }
 
-// confirm reports whether devices of the pod are tainted that the API shows for its claims. The cache
+// hasTaintedDevices reports whether devices of the pod are tainted that the API shows for its claims. The cache
 // of pods may be newer than that of claims: then a pod that was just bound seems to have the devices
 // that its claim had before, which were given up because they are tainted.
-func (c *Controller) confirm(ctx context.Context, pod *core.Pod) (bool, error) {
+func (c *Controller) hasTaintedDevices(ctx context.Context, pod *core.Pod) (bool, error) {
 	live := map[string]*resource.ResourceClaim{}
 	for _, name := range claims.Uses(pod) {
 		claim, err := c.server.LiveClaim(ctx, pod.Namespace, name)

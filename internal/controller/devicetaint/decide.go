@@ -18,11 +18,11 @@ import (
 
 // judge returns the verdict on a pod, if its use of devices ends. A pod with tolerations that
 // expired before it was scheduled lives for minLife.
-func judge(pod *core.Pod, ends []end, minLife time.Duration) (eviction.Verdict, bool) {
+func judge(pod *core.Pod, ends []tolerationEnd, minLife time.Duration) (eviction.Verdict, bool) {
 	if len(ends) == 0 {
 		return eviction.Verdict{}, false
 	}
-	first := slices.MinFunc(ends, func(a, b end) int { return a.time.Compare(b.time) })
+	first := slices.MinFunc(ends, func(a, b tolerationEnd) int { return a.time.Compare(b.time) })
 	v := eviction.Verdict{At: first.time, Rules: map[types.UID]bool{}}
 	causes := map[string]bool{}
 	for _, e := range ends {

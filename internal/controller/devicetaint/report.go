@@ -77,8 +77,8 @@ func (c *Controller) condition(rule *resourcev1.DeviceTaintRule) metav1.Conditio
 	}
 	switch rule.Spec.Taint.Effect {
 	case resourcev1.DeviceTaintEffectNoExecute:
-		_, waiting := c.hit(rule)
-		done := c.done(rule.UID)
+		_, waiting := c.affectedByRule(rule)
+		done := c.evictedCount(rule.UID)
 		switch {
 		case len(waiting) > 0:
 			out.Status, out.Reason = metav1.ConditionTrue, "PodsPendingEviction"
@@ -97,8 +97,8 @@ func (c *Controller) condition(rule *resourcev1.DeviceTaintRule) metav1.Conditio
 	return out
 }
 
-// done returns the number of pods evicted because of a rule.
-func (c *Controller) done(rule types.UID) int {
+// evictedCount returns the number of pods evicted because of a rule.
+func (c *Controller) evictedCount(rule types.UID) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.counts[rule]
@@ -122,15 +122,15 @@ func (c *Controller) preview(rule *resourcev1.DeviceTaintRule) string {
 			}
 		}
 	}
-	inUse, hit := c.hit(rule)
+	inUse, hit := c.affectedByRule(rule)
 	return fmt.Sprintf("%d published devices selected, %d allocated devices selected; with the effect NoExecute, %s",
 		len(devices), inUse, countOf(hit, "would be evicted", "would be evicted"))
 }
 
-// hit returns the number of allocated devices that a rule selects, and the pods to evict, now or
+// affectedByRule returns the number of allocated devices that a rule selects, and the pods to evict, now or
 // later, with the effect NoExecute. It uses the caches, not processed work, so that it is right
 // from the start.
-func (c *Controller) hit(rule *resourcev1.DeviceTaintRule) (devices int, pods []types.NamespacedName) {
+func (c *Controller) affectedByRule(rule *resourcev1.DeviceTaintRule) (devices int, pods []types.NamespacedName) {
 	inUse, hit := map[device]bool{}, map[types.NamespacedName]bool{}
 	for _, claim := range c.selected(rule) {
 		ends := false

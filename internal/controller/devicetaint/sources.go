@@ -28,8 +28,8 @@ func (s Sources) Causes(pod *core.Pod) string {
 }
 
 // ends returns the end of the pod's use of each device with a taint.
-func (s Sources) ends(pod *core.Pod) []end {
-	var out []end
+func (s Sources) ends(pod *core.Pod) []tolerationEnd {
+	var out []tolerationEnd
 	for _, name := range claims.Uses(pod) {
 		claim, ok := s.Claim(pod.Namespace, name)
 		if !ok || !uses(pod, claim) {

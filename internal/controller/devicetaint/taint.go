@@ -81,8 +81,8 @@ func published(slices []*resourcev1.ResourceSlice, d device) []taint {
 	return out
 }
 
-// end is the time at which a taint ends the use of a device.
-type end struct {
+// tolerationEnd is the time at which a taint ends the use of a device.
+type tolerationEnd struct {
 	taint taint
 	time  time.Time // zero means immediately
 	// tolerated means that a toleration granted the time until at.
@@ -91,20 +91,20 @@ type end struct {
 
 // endOf returns when a taint ends the use of a device by a claim with these tolerations. It returns
 // false if the taint is tolerated without limit.
-func endOf(t taint, tolerations []resourcev1.DeviceToleration) (end, bool) {
+func endOf(t taint, tolerations []resourcev1.DeviceToleration) (tolerationEnd, bool) {
 	left := int64(-1) // seconds; -1 means no toleration
 	for _, toleration := range tolerations {
 		if !resourceclaim.ToleratesTaint(toleration, t.DeviceTaint) {
 			continue
 		}
 		if toleration.Effect != resourcev1.DeviceTaintEffectNoExecute || toleration.TolerationSeconds == nil {
-			return end{}, false
+			return tolerationEnd{}, false
 		}
 		if seconds := max(*toleration.TolerationSeconds, 0); left < 0 || seconds < left {
 			left = seconds
 		}
 	}
-	e := end{taint: t, tolerated: left >= 0}
+	e := tolerationEnd{taint: t, tolerated: left >= 0}
 	if t.TimeAdded != nil {
 		e.time = t.TimeAdded.Add(eviction.Seconds(left))
 	}

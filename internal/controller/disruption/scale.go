@@ -62,8 +62,8 @@ func (s scales) ScaleOf(
 	}
 }
 
-// served reads the subresource scale of any kind from the API.
-type served struct {
+// scaleClient reads the subresource scale of any kind from the API.
+type scaleClient struct {
 	mapper meta.ResettableRESTMapper
 	scales scale.ScalesGetter
 	clock  clock.PassiveClock
@@ -72,7 +72,7 @@ type served struct {
 	lastReset time.Time // last reset of the mapper
 }
 
-func newServed(cfg *rest.Config) (*served, error) {
+func newServed(cfg *rest.Config) (*scaleClient, error) {
 	d, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
 		return nil, err
@@ -80,11 +80,11 @@ func newServed(cfg *rest.Config) (*served, error) {
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(d))
 	getter, err := scale.NewForConfig(cfg, mapper, dynamic.LegacyAPIPathResolverFunc,
 		scale.NewDiscoveryScaleKindResolver(d))
-	return &served{mapper: mapper, scales: getter, clock: clock.RealClock{}}, err
+	return &scaleClient{mapper: mapper, scales: getter, clock: clock.RealClock{}}, err
 }
 
 // ScaleOf implements scaler.
-func (s *served) ScaleOf(
+func (s *scaleClient) ScaleOf(
 	ctx context.Context, namespace string, owner *metav1.OwnerReference,
 ) (types.UID, int32, bool, error) {
 	gvk := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
@@ -108,7 +108,7 @@ func (s *served) ScaleOf(
 // mapping returns the resource of a kind. The mapper never looks again by itself, so it is reset
 // for an unknown kind, but not each time: pods with an owner of a kind that is not served are
 // common.
-func (s *served) mapping(gvk schema.GroupVersionKind) (*meta.RESTMapping, error) {
+func (s *scaleClient) mapping(gvk schema.GroupVersionKind) (*meta.RESTMapping, error) {
 	mapping, err := s.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if !meta.IsNoMatchError(err) || !s.mayAsk() {
 		return mapping, err
@@ -117,7 +117,7 @@ func (s *served) mapping(gvk schema.GroupVersionKind) (*meta.RESTMapping, error)
 	return s.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 }
 
-func (s *served) mayAsk() bool {
+func (s *scaleClient) mayAsk() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now := s.clock.Now(); now.Sub(s.lastReset) >= noScaleWindow {

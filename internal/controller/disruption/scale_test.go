@@ -17,18 +17,18 @@ type kindsLater struct {
 	resets int
 }
 
-func (m *kindsLater) Reset() {
-	m.resets++
-	if !m.comes.Empty() {
-		m.Add(m.comes, meta.RESTScopeNamespace)
+func (k *kindsLater) Reset() {
+	k.resets++
+	if !k.comes.Empty() {
+		k.Add(k.comes, meta.RESTScopeNamespace)
 	}
 }
 
-func TestAKindThatComesLaterIsFound(t *testing.T) {
+func TestKindAddedLaterIsFound(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Crew"}
 	mapper := &kindsLater{DefaultRESTMapper: meta.NewDefaultRESTMapper(nil)}
 	now := testclock.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	s := &served{mapper: mapper, clock: now}
+	s := &scaleClient{mapper: mapper, clock: now}
 	owner := &metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Crew", Name: "c"}
 	for range 3 {
 		if _, _, ok, err := s.ScaleOf(t.Context(), "default", owner); ok || err != nil {

@@ -65,9 +65,9 @@ func newScenario() *controllertest.Scenario {
 // queue records the keys that are added.
 type queue struct{ *world }
 
-func (q queue) Add(key Key) { q.Say("queue %s", key.Budget+key.Pod) }
+func (q queue) Add(key Key) { q.Record("queue %s", key.Budget+key.Pod) }
 
-func (q queue) AddAfter(key Key, d time.Duration) { q.Say("queue %s in %v", key.Budget+key.Pod, d) }
+func (q queue) AddAfter(key Key, d time.Duration) { q.Record("queue %s in %v", key.Budget+key.Pod, d) }
 
 func (w *world) ScaleOf(_ context.Context, _ string, owner *metav1.OwnerReference) (types.UID, int32, bool, error) {
 	n, ok := w.scaled[owner.Name]
@@ -144,7 +144,7 @@ func (w *world) grant(l *line.Line) {
 func (w *world) reconcile(l *line.Line) {
 	key := Key{Namespace: "default", Budget: l.Text("budget", ""), Pod: l.Text("pod", "")}
 	if err := w.c.Reconcile(context.Background(), key); err != nil {
-		w.Say("error: %v", err)
+		w.Record("error: %v", err)
 	}
 	lines := w.Lines
 	w.Sync() // the controller's own writes

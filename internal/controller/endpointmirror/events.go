@@ -10,16 +10,16 @@ import (
 )
 
 // onEndpoints handles a change in the cache of Endpoints.
-func (c *Controller) onEndpoints(before, after *legacy) { ask(c, before, after) }
+func (c *Controller) onEndpoints(before, after *legacy) { enqueueChanged(c, before, after) }
 
 // onService handles a change in the cache of Services: one may get or lose its selector.
 func (c *Controller) onService(before, after *corev1.Service) {
 	if before == nil || after == nil || (before.Spec.Selector == nil) != (after.Spec.Selector == nil) {
-		ask(c, before, after)
+		enqueueChanged(c, before, after)
 	}
 }
 
-func ask[T interface {
+func enqueueChanged[T interface {
 	comparable
 	metav1.Object
 }](c *Controller, before, after T) {

@@ -253,7 +253,7 @@ func TestEndpointsFollowThePods(t *testing.T) {
 	w.expect(t, "queue web", "delete web")
 }
 
-func TestServicesWithoutSelectorAreLeft(t *testing.T) {
+func TestServicesWithoutSelectorAreIgnored(t *testing.T) {
 	w := newWorld()
 	w.services.Put(webService(func(s *corev1.Service) { s.Spec.Selector = nil }))
 	w.pods.Put(pod("a", "10.0.0.1"))

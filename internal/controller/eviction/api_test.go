@@ -17,11 +17,11 @@ import (
 
 type roundTripper func(*http.Request) (*http.Response, error)
 
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+func (rt roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return rt(r) }
 
 // The condition is not written again if its first write succeeded without a response, because the
 // pod's version has changed.
-func TestAMarkIsForThePodAsItWasSeen(t *testing.T) {
+func TestConditionIsForOneVersionOfThePod(t *testing.T) {
 	var sent struct{ Metadata metav1.ObjectMeta }
 	answer := roundTripper(func(r *http.Request) (*http.Response, error) {
 		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {

@@ -127,10 +127,10 @@ func (t *Tracker) Resolve(owner types.UID, live []metav1.Object) {
 	delete(t.doubts, owner)
 	for _, obj := range live {
 		delete(d.deleted, obj.GetUID())
-		t.put(owner, obj, write{live: true, version: version(obj), since: since})
+		t.record(owner, obj, write{live: true, version: version(obj), since: since})
 	}
 	for _, obj := range d.deleted {
-		t.put(owner, obj, write{deleted: true, since: since})
+		t.record(owner, obj, write{deleted: true, since: since})
 	}
 }
 
@@ -138,10 +138,10 @@ func (t *Tracker) record(owner types.UID, obj metav1.Object, w write) {
 	w.since = t.cacheVersion()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.put(owner, obj, w)
+	t.store(owner, obj, w)
 }
 
-func (t *Tracker) put(owner types.UID, obj metav1.Object, w write) {
+func (t *Tracker) store(owner types.UID, obj metav1.Object, w write) {
 	w.namespace, w.name, w.time = obj.GetNamespace(), obj.GetName(), t.clock.Now()
 	t.sweep(w.time)
 	writes := t.owners[owner]
@@ -184,7 +184,7 @@ func (t *Tracker) sweep(now time.Time) {
 	reached := t.cacheVersion()
 	t.newest = max(t.newest, reached)
 	for owner, writes := range t.owners {
-		maps.DeleteFunc(writes, func(_ types.UID, w write) bool { return t.settled(w, now, reached) })
+		maps.DeleteFunc(writes, func(_ types.UID, w write) bool { return t.hasExpired(w, now, reached) })
 		if len(writes) == 0 {
 			delete(t.owners, owner)
 		}
@@ -202,7 +202,7 @@ func (t *Tracker) Satisfied(owner types.UID) (ok bool, wait time.Duration) {
 	writes := t.owners[owner]
 	now := t.clock.Now()
 	maps.DeleteFunc(writes, func(uid types.UID, w write) bool {
-		return t.shown(uid, w) || t.settled(w, now, reached)
+		return t.isShown(uid, w) || t.hasExpired(w, now, reached)
 	})
 	if len(writes) == 0 {
 		delete(t.owners, owner)
@@ -221,9 +221,9 @@ func (t *Tracker) Satisfied(owner types.UID) (ok bool, wait time.Duration) {
 	return false, wait
 }
 
-// settled reports whether an expectation has expired: for a creation, not while the cache is known to
+// hasExpired reports whether an expectation has expired: for a creation, not while the cache is known to
 // be behind; for a deletion, not while the cache has made no progress since.
-func (t *Tracker) settled(w write, now time.Time, reached uint64) bool {
+func (t *Tracker) hasExpired(w write, now time.Time, reached uint64) bool {
 	switch {
 	case now.Sub(w.time) < t.expiry:
 		return false
@@ -243,7 +243,7 @@ func (t *Tracker) cacheVersion() uint64 {
 	return number(t.reached())
 }
 
-func (t *Tracker) shown(uid types.UID, w write) bool {
+func (t *Tracker) isShown(uid types.UID, w write) bool {
 	present, terminating := t.cache(w.namespace, w.name, uid)
 	if w.deleted {
 		return !present || terminating

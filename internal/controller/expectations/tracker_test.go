@@ -39,7 +39,7 @@ func (w *world) cached(p *corev1.Pod) {
 	w.observe(p)
 }
 
-func (w *world) gone(p *corev1.Pod, version int) {
+func (w *world) deleted(p *corev1.Pod, version int) {
 	delete(w.pods, p.Name)
 	p = p.DeepCopy()
 	p.ResourceVersion = strconv.Itoa(version)
@@ -63,13 +63,13 @@ func TestCreation(t *testing.T) {
 	w.check(t, "after a newer event", true)
 }
 
-func TestCreationSeenBeforeTheAnswer(t *testing.T) {
+func TestCreationSeenBeforeTheResponse(t *testing.T) {
 	w := newWorld()
 	a := pod("a", "ua", 10)
 	w.cached(a)
 	w.Created("rs", a)
 	w.check(t, "event came first", true)
-	w.gone(a, 12)
+	w.deleted(a, 12)
 	w.Created("rs", a)
 	w.check(t, "deletion came first", true)
 }
@@ -105,7 +105,7 @@ func TestDeletion(t *testing.T) {
 	w.Deleted("rs", a)
 	w.Deleted("rs", b)
 	w.check(t, "before any event", false)
-	w.gone(a, 12)
+	w.deleted(a, 12)
 	w.check(t, "one of two", false)
 	terminating := b.DeepCopy()
 	terminating.DeletionTimestamp = &metav1.Time{Time: w.clock.Now()}
@@ -128,7 +128,7 @@ func TestExpiryAndForget(t *testing.T) {
 }
 
 // A write that gets a response after its owner was deleted is forgotten, although nothing reads it.
-func TestNothingIsKeptOfAnOwnerThatIsGone(t *testing.T) {
+func TestNothingIsKeptOfDeletedOwner(t *testing.T) {
 	w := newWorld()
 	w.Forget("rs")
 	w.Created("rs", pod("a", "ua", 10))
@@ -151,7 +151,7 @@ func TestNothingIsKeptOfAnOwnerThatIsGone(t *testing.T) {
 
 // A request without a response is resolved by reading the API; the cache must then be as new as the
 // result.
-func TestDoubt(t *testing.T) {
+func TestRequestWithoutResponse(t *testing.T) {
 	w := newWorld()
 	old, other := pod("old", "uo", 5), pod("other", "ux", 6)
 	w.cached(old)
@@ -168,12 +168,12 @@ func TestDoubt(t *testing.T) {
 	w.check(t, "neither the creation nor the deletion is shown", false)
 	w.cached(pod("a", "ua", 120))
 	w.check(t, "the deletion is not shown", false)
-	w.gone(old, 121)
+	w.deleted(old, 121)
 	w.check(t, "both are shown", true)
 }
 
 // A pod that changes after a creation without a response is expected in its changed version.
-func TestDoubtNeedsTheVersionOfTheAPI(t *testing.T) {
+func TestRequestWithoutResponseNeedsTheVersionOfTheAPI(t *testing.T) {
 	w := newWorld()
 	w.Doubt("rs", nil)
 	w.cached(pod("a", "ua", 10))
@@ -186,7 +186,7 @@ func TestDoubtNeedsTheVersionOfTheAPI(t *testing.T) {
 	w.check(t, "nothing was made", true)
 }
 
-func TestDoubtOfADeletedOwnerEnds(t *testing.T) {
+func TestRequestWithoutResponseOfDeletedOwnerIsForgotten(t *testing.T) {
 	w := newWorld()
 	w.Doubt("rs", nil)
 	w.Forget("rs")
@@ -201,7 +201,7 @@ func TestDoubtOfADeletedOwnerEnds(t *testing.T) {
 
 // While the server is not available, written objects do not count as missing, however much time
 // passes.
-func TestACacheThatIsCutOff(t *testing.T) {
+func TestExpectationsWithUnavailableServer(t *testing.T) {
 	w := newWorld()
 	reached := "8"
 	w.Follow(func() string { return reached })
@@ -222,7 +222,7 @@ func TestACacheThatIsCutOff(t *testing.T) {
 	w.check(t, "a was there and is gone, and so long after old was deleted it is still there", true)
 }
 
-func TestADeletionThatIsNotShownExpiresOnceTheCacheGoesOn(t *testing.T) {
+func TestUnseenDeletionExpiresOnceTheCacheAdvances(t *testing.T) {
 	w := newWorld()
 	reached := "8"
 	w.Follow(func() string { return reached })

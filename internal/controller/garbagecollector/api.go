@@ -31,7 +31,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 	}
 	c := newController(server{metadataClient}, events)
 	c.watcher.discovery, c.watcher.metadata = discoverer, metadataClient
-	c.share(inf)
+	c.useSharedCaches(inf)
 	return c, nil
 }
 
@@ -49,7 +49,7 @@ func newController(objects objects, events reconciler.Recorder) *Controller {
 		onForget: func(gk schema.GroupKind) { c.take(c.graph.Forget(gk)) },
 		shared:   map[schema.GroupKind]func() bool{},
 		watched:  map[schema.GroupKind]*watch{},
-		poked:    make(chan struct{}, 1),
+		changed:  make(chan struct{}, 1),
 	}
 	return c
 }
@@ -78,27 +78,27 @@ func (c *Controller) onEvent(kind schema.GroupVersionKind, before, after metav1.
 		c.take(c.graph.Observe(NewObject(kind, after)))
 	}
 	if kind.Kind == "CustomResourceDefinition" {
-		c.watcher.poke()
+		c.watcher.signal()
 	}
 }
 
-// share watches through the caches that other components need anyway.
-func (c *Controller) share(inf *client.Informers) {
+// useSharedCaches watches through the caches that other components need anyway.
+func (c *Controller) useSharedCaches(inf *client.Informers) {
 	core := schema.GroupVersion{Version: "v1"}
 	apps := schema.GroupVersion{Group: "apps", Version: "v1"}
 	resource := schema.GroupVersion{Group: "resource.k8s.io", Version: "v1"}
 	scheduling := schema.GroupVersion{Group: "scheduling.k8s.io", Version: "v1beta1"}
-	shareOne(c, core.WithKind("Pod"), inf.Pods())
-	shareOne(c, core.WithKind("Node"), inf.Nodes())
-	shareOne(c, core.WithKind("Namespace"), inf.Namespaces())
-	shareOne(c, apps.WithKind("Deployment"), inf.Deployments())
-	shareOne(c, apps.WithKind("ReplicaSet"), inf.ReplicaSets())
-	shareOne(c, resource.WithKind("ResourceClaim"), inf.ResourceClaims())
-	shareOne(c, resource.WithKind("ResourceSlice"), inf.ResourceSlices())
-	shareOne(c, scheduling.WithKind("PodGroup"), inf.PodGroups())
+	useSharedCache(c, core.WithKind("Pod"), inf.Pods())
+	useSharedCache(c, core.WithKind("Node"), inf.Nodes())
+	useSharedCache(c, core.WithKind("Namespace"), inf.Namespaces())
+	useSharedCache(c, apps.WithKind("Deployment"), inf.Deployments())
+	useSharedCache(c, apps.WithKind("ReplicaSet"), inf.ReplicaSets())
+	useSharedCache(c, resource.WithKind("ResourceClaim"), inf.ResourceClaims())
+	useSharedCache(c, resource.WithKind("ResourceSlice"), inf.ResourceSlices())
+	useSharedCache(c, scheduling.WithKind("PodGroup"), inf.PodGroups())
 }
 
-func shareOne[T client.Object](c *Controller, kind schema.GroupVersionKind, informer *client.Informer[T]) {
+func useSharedCache[T client.Object](c *Controller, kind schema.GroupVersionKind, informer *client.Informer[T]) {
 	c.watcher.shared[kind.GroupKind()] = informer.HasSynced
 	informer.OnChange(func(before, after T) {
 		c.onEvent(kind, orNil(before), orNil(after))

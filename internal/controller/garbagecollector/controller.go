@@ -50,8 +50,8 @@ type Controller struct {
 }
 
 // take processes the result of a change in the graph.
-func (c *Controller) take(news News) {
-	for _, s := range news.Strange {
+func (c *Controller) take(news GraphChange) {
+	for _, s := range news.InvalidReferences {
 		o := s.Dependent
 		dependent := &corev1.ObjectReference{
 			APIVersion: o.Kind.GroupVersion().String(), Kind: o.Kind.Kind, Namespace: o.Namespace, Name: o.Name, UID: o.UID,
@@ -60,7 +60,7 @@ func (c *Controller) take(news News) {
 			"ownerRef [%s/%s, namespace: %s, name: %s, uid: %s] does not exist in namespace %q",
 			s.Owner.APIVersion, s.Owner.Kind, o.Namespace, s.Owner.Name, s.Owner.UID, o.Namespace)
 	}
-	for _, uid := range news.Look {
+	for _, uid := range news.Enqueue {
 		c.queue.Add(uid)
 	}
 }

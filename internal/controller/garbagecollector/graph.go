@@ -26,15 +26,15 @@ type node struct {
 	dependents map[types.UID]*node
 }
 
-// News is the result of a change.
-type News struct {
-	Look    []types.UID
-	Strange []Strange
+// GraphChange is the result of a change.
+type GraphChange struct {
+	Enqueue           []types.UID
+	InvalidReferences []InvalidReference
 }
 
-// Strange is a reference to an existing object that cannot be an owner: it is in another namespace,
+// InvalidReference is a reference to an existing object that cannot be an owner: it is in another namespace,
 // or in a namespace while the dependent is cluster-scoped.
-type Strange struct {
+type InvalidReference struct {
 	Dependent *Object
 	Owner     metav1.OwnerReference
 }
@@ -68,10 +68,10 @@ func (g *Graph) Kind(gk schema.GroupKind) (kinds.Kind, bool) {
 }
 
 // Observe records a new or changed object.
-func (g *Graph) Observe(o *Object) News {
+func (g *Graph) Observe(o *Object) GraphChange {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var news News
+	var news GraphChange
 	n := g.nodes[o.UID]
 	if n == nil {
 		n = &node{}
@@ -81,34 +81,34 @@ func (g *Graph) Observe(o *Object) News {
 	n.object, n.absent = o, false
 	if before == nil {
 		before = &Object{}
-		g.introduce(n, &news)
+		g.checkReferences(n, &news)
 	}
 	g.updateOwners(n, before, &news)
 	if o.awaitsDependents() && !before.awaitsDependents() {
-		news.Look = append(news.Look, o.UID)
+		news.Enqueue = append(news.Enqueue, o.UID)
 		for uid := range n.dependents {
-			news.Look = append(news.Look, uid)
+			news.Enqueue = append(news.Enqueue, uid)
 		}
 	}
 	if o.orphansDependents() && !before.orphansDependents() {
-		news.Look = append(news.Look, o.UID)
+		news.Enqueue = append(news.Enqueue, o.UID)
 	}
 	return news
 }
 
-// introduce checks the existing references to an object that is seen for the first time.
-func (g *Graph) introduce(n *node, news *News) {
+// checkReferences checks the existing references to an object that is seen for the first time.
+func (g *Graph) checkReferences(n *node, news *GraphChange) {
 	for uid, dependent := range n.dependents {
 		ref, ok := dependent.object.reference(n.object.UID)
-		if ok && g.meets(dependent.object, ref, n.object) != meets {
-			news.Look = append(news.Look, uid)
+		if ok && g.matchReference(dependent.object, ref, n.object) != sameObject {
+			news.Enqueue = append(news.Enqueue, uid)
 			g.noteStrange(dependent.object, ref, n.object, news)
 		}
 	}
 }
 
 // updateOwners links n to its new owners.
-func (g *Graph) updateOwners(n *node, before *Object, news *News) {
+func (g *Graph) updateOwners(n *node, before *Object, news *GraphChange) {
 	o := n.object
 	for _, old := range before.Owners {
 		ref, kept := o.reference(old.UID)
@@ -116,7 +116,7 @@ func (g *Graph) updateOwners(n *node, before *Object, news *News) {
 		case !kept:
 			g.unlink(o.UID, old.UID, news)
 		case ref.APIVersion != old.APIVersion || ref.Kind != old.Kind || ref.Name != old.Name:
-			news.Look = append(news.Look, o.UID)
+			news.Enqueue = append(news.Enqueue, o.UID)
 		case before.blocks(old.UID) && !o.blocks(old.UID):
 			g.lookIfWaiting(old.UID, news)
 		}
@@ -128,14 +128,14 @@ func (g *Graph) updateOwners(n *node, before *Object, news *News) {
 	}
 }
 
-func (g *Graph) link(n *node, ref metav1.OwnerReference, news *News) {
+func (g *Graph) link(n *node, ref metav1.OwnerReference, news *GraphChange) {
 	owner := g.nodes[ref.UID]
 	if owner == nil {
 		// Either the event of the owner is delayed or the owner does not exist: it must be read
 		// from the API.
 		owner = &node{}
 		g.nodes[ref.UID] = owner
-		news.Look = append(news.Look, ref.UID)
+		news.Enqueue = append(news.Enqueue, ref.UID)
 	}
 	if owner.dependents == nil {
 		owner.dependents = map[types.UID]*node{}
@@ -143,17 +143,17 @@ func (g *Graph) link(n *node, ref metav1.OwnerReference, news *News) {
 	owner.dependents[n.object.UID] = n
 	switch {
 	case owner.absent:
-		news.Look = append(news.Look, n.object.UID)
+		news.Enqueue = append(news.Enqueue, n.object.UID)
 	case owner.object == nil:
 	case owner.object.awaitsDependents():
-		news.Look = append(news.Look, n.object.UID)
-	case g.meets(n.object, ref, owner.object) != meets:
-		news.Look = append(news.Look, n.object.UID)
+		news.Enqueue = append(news.Enqueue, n.object.UID)
+	case g.matchReference(n.object, ref, owner.object) != sameObject:
+		news.Enqueue = append(news.Enqueue, n.object.UID)
 		g.noteStrange(n.object, ref, owner.object, news)
 	}
 }
 
-func (g *Graph) unlink(dependent, owner types.UID, news *News) {
+func (g *Graph) unlink(dependent, owner types.UID, news *GraphChange) {
 	n := g.nodes[owner]
 	if n == nil {
 		return
@@ -166,17 +166,17 @@ func (g *Graph) unlink(dependent, owner types.UID, news *News) {
 	g.lookIfWaiting(owner, news)
 }
 
-func (g *Graph) lookIfWaiting(owner types.UID, news *News) {
+func (g *Graph) lookIfWaiting(owner types.UID, news *GraphChange) {
 	if n := g.nodes[owner]; n != nil && n.object != nil && n.object.awaitsDependents() {
-		news.Look = append(news.Look, owner)
+		news.Enqueue = append(news.Enqueue, owner)
 	}
 }
 
 // Gone records that an object was deleted or does not exist.
-func (g *Graph) Gone(uid types.UID) News {
+func (g *Graph) Gone(uid types.UID) GraphChange {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var news News
+	var news GraphChange
 	n := g.nodes[uid]
 	if n == nil {
 		return news
@@ -188,7 +188,7 @@ func (g *Graph) Gone(uid types.UID) News {
 	}
 	n.object, n.absent = nil, true
 	for dependent := range n.dependents {
-		news.Look = append(news.Look, dependent)
+		news.Enqueue = append(news.Enqueue, dependent)
 	}
 	if len(n.dependents) == 0 {
 		delete(g.nodes, uid)
@@ -198,10 +198,10 @@ func (g *Graph) Gone(uid types.UID) News {
 
 // Forget drops the objects of a kind that is no longer watched. Those with dependents must be read
 // again.
-func (g *Graph) Forget(kind schema.GroupKind) News {
+func (g *Graph) Forget(kind schema.GroupKind) GraphChange {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var news News
+	var news GraphChange
 	for uid, n := range g.nodes {
 		if n.object == nil || n.object.Kind.GroupKind() != kind {
 			continue
@@ -214,7 +214,7 @@ func (g *Graph) Forget(kind schema.GroupKind) News {
 			delete(g.nodes, uid)
 			continue
 		}
-		news.Look = append(news.Look, uid)
+		news.Enqueue = append(news.Enqueue, uid)
 	}
 	return news
 }
@@ -245,8 +245,8 @@ func (g *Graph) Object(uid types.UID) (object *Object, known bool) {
 	return n.object, true
 }
 
-func (g *Graph) noteStrange(dependent *Object, ref metav1.OwnerReference, owner *Object, news *News) {
+func (g *Graph) noteStrange(dependent *Object, ref metav1.OwnerReference, owner *Object, news *GraphChange) {
 	if owner.Kind.GroupKind() == groupKind(ref) && owner.Namespace != "" && owner.Namespace != dependent.Namespace {
-		news.Strange = append(news.Strange, Strange{Dependent: dependent, Owner: ref})
+		news.InvalidReferences = append(news.InvalidReferences, InvalidReference{Dependent: dependent, Owner: ref})
 	}
 }

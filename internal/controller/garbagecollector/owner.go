@@ -52,8 +52,8 @@ func (g *Graph) ownerState(dependent *Object, ref metav1.OwnerReference) OwnerSt
 	case n == nil || n.object == nil:
 		return Unseen
 	}
-	switch g.meets(dependent, ref, n.object) {
-	case misses:
+	switch g.matchReference(dependent, ref, n.object) {
+	case otherPlace:
 		return Absent
 	case otherKind:
 		return Unseen
@@ -69,23 +69,23 @@ func stateOf(owner *Object) OwnerState {
 	return Solid
 }
 
-type meeting int
+type referenceMatch int
 
 const (
-	meets     meeting = iota // the reference names this object
-	misses                   // it names another place, where this UID cannot exist
-	otherKind                // it names another kind; an object may be served as two kinds
+	sameObject referenceMatch = iota // the reference names this object
+	otherPlace                       // it names another place, where this UID cannot exist
+	otherKind                        // it names another kind; an object may be served as two kinds
 )
 
-// meets compares a reference with the object that has its UID.
-func (g *Graph) meets(dependent *Object, ref metav1.OwnerReference, owner *Object) meeting {
+// matchReference compares a reference with the object that has its UID.
+func (g *Graph) matchReference(dependent *Object, ref metav1.OwnerReference, owner *Object) referenceMatch {
 	switch {
 	case groupKind(ref) != owner.Kind.GroupKind():
 		return otherKind
 	case ref.Name != owner.Name, owner.Namespace != "" && owner.Namespace != dependent.Namespace:
-		return misses
+		return otherPlace
 	}
-	return meets
+	return sameObject
 }
 
 // Place is the location of an owner according to a reference.

@@ -13,19 +13,19 @@ import (
 	"github.com/allot-dev/allot/internal/controller/kinds"
 )
 
-// nowhere is a server that responds to each request with the same error.
-type nowhere struct {
+// failingServer is a server that responds to each request with the same error.
+type failingServer struct {
 	objects
 	err error
 }
 
-func (n nowhere) Live(context.Context, kinds.Kind, string, string) (*Object, error) {
-	return nil, n.err
+func (s failingServer) Live(context.Context, kinds.Kind, string, string) (*Object, error) {
+	return nil, s.err
 }
 
 // A kind whose version has just been removed may still have objects: their dependents remain until
 // their location is known.
-func TestAPathThatIsNotServedSaysNothingAboutOwners(t *testing.T) {
+func TestUnservedPathIsNoAnswerAboutOwners(t *testing.T) {
 	pods := corev1.Resource("pods")
 	for name, tc := range map[string]struct {
 		err  error
@@ -36,7 +36,7 @@ func TestAPathThatIsNotServedSaysNothingAboutOwners(t *testing.T) {
 			"404 page not found", 0, true), false},
 		"no such resource": {apierrors.NewNotFound(schema.GroupResource{}, ""), false},
 	} {
-		c := &Controller{graph: NewGraph(), objects: nowhere{err: tc.err}}
+		c := &Controller{graph: NewGraph(), objects: failingServer{err: tc.err}}
 		c.graph.SetKinds([]kinds.Kind{{Kind: corev1.SchemeGroupVersion.WithKind("Pod"), Namespaced: true}})
 		c.graph.Observe(
 			&Object{

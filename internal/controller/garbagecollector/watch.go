@@ -43,7 +43,7 @@ type watcher struct {
 	shared  map[schema.GroupKind]func() bool
 	served  map[schema.GroupKind]kinds.Kind
 	watched map[schema.GroupKind]*watch
-	poked   chan struct{}
+	changed chan struct{}
 	running sync.WaitGroup
 }
 
@@ -54,10 +54,10 @@ type watch struct {
 	synced   cache.InformerSynced
 }
 
-// poke signals that discovery may have changed.
-func (w *watcher) poke() {
+// signal signals that discovery may have changed.
+func (w *watcher) signal() {
 	select {
-	case w.poked <- struct{}{}:
+	case w.changed <- struct{}{}:
 	default:
 	}
 }
@@ -100,7 +100,7 @@ func (w *watcher) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-		case <-w.poked:
+		case <-w.changed:
 			tries = settleTries
 		}
 		for range tries {
@@ -143,7 +143,7 @@ func (w *watcher) refresh(ctx context.Context) (changed bool, err error) {
 		}
 	}
 	for gk, k := range served {
-		if _, ok := w.shared[gk]; ok || w.watched[gk] != nil || !collectable(k) {
+		if _, ok := w.shared[gk]; ok || w.watched[gk] != nil || !isCollectable(k) {
 			continue
 		}
 		if startErr := w.watch(ctx, k); startErr != nil {
@@ -153,9 +153,9 @@ func (w *watcher) refresh(ctx context.Context) (changed bool, err error) {
 	return changed, err
 }
 
-// collectable reports whether objects of a kind can have owners and be owners. Events are excluded
+// isCollectable reports whether objects of a kind can have owners and be owners. Events are excluded
 // because there are many, and they expire.
-func collectable(k kinds.Kind) bool {
+func isCollectable(k kinds.Kind) bool {
 	return k.Has("list", "watch") && k.Kind.Kind != "Event"
 }
 

@@ -73,7 +73,7 @@ func TestWatcherFollowsDiscovery(t *testing.T) {
 			}
 			forgotten <- gk.Kind
 		},
-		watched: map[schema.GroupKind]*watch{}, poked: make(chan struct{}, 1),
+		watched: map[schema.GroupKind]*watch{}, changed: make(chan struct{}, 1),
 	}
 	defer w.running.Wait()
 	defer cancel()

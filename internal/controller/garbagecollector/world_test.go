@@ -124,8 +124,8 @@ func (w *world) find(kind kinds.Kind, namespace, name string) (*Object, error) {
 	return o, nil
 }
 
-// once returns the rejection that was set for a verb, and removes it.
-func (w *world) once(verb string) error {
+// takeRefusal returns the rejection that was set for a verb, and removes it.
+func (w *world) takeRefusal(verb string) error {
 	err := w.refuse[verb]
 	delete(w.refuse, verb)
 	return err
@@ -133,7 +133,7 @@ func (w *world) once(verb string) error {
 
 func (w *world) Live(_ context.Context, kind kinds.Kind, namespace, name string) (*Object, error) {
 	w.say("get %s/%s/%s", strings.ToLower(kind.Kind.Kind), namespace, name)
-	if err := w.once("get"); err != nil {
+	if err := w.takeRefusal("get"); err != nil {
 		return nil, err
 	}
 	return w.find(kind, namespace, name)
@@ -145,7 +145,7 @@ func conflict(o *Object) error {
 
 func (w *world) Delete(_ context.Context, kind kinds.Kind, o *Object, policy metav1.DeletionPropagation) error {
 	w.say("delete %s %s", pathOf(o), policy)
-	if err := w.once("delete"); err != nil {
+	if err := w.takeRefusal("delete"); err != nil {
 		return err
 	}
 	live, err := w.find(kind, o.Namespace, o.Name)

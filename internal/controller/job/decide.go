@@ -47,12 +47,12 @@ func Decide(job *batch.Job, pods []*core.Pod, backoff Backoff, now time.Time) Pl
 	p := &pass{job: job, tally: newTally(job, pods), now: metav1.NewTime(now)}
 	p.Status = *job.Status.DeepCopy()
 	p.Backoff = backoff.After(p.tally.newSucceeded, p.tally.newFailed)
-	p.Active, p.Room = p.tally.active, p.tally.room()
+	p.Active, p.Room = p.tally.active, p.tally.maxActive()
 	p.start()
 	if p.evaluate() || p.complete() {
-		p.stop()
+		p.stopActive()
 	} else if job.DeletionTimestamp == nil {
-		p.manage()
+		p.adjustActive()
 		p.suspension()
 	}
 	p.tallyUp()
@@ -78,13 +78,13 @@ func (p *pass) start() {
 
 func (p *pass) requeueAfter(after time.Duration) { p.Again = shorter(p.Again, after) }
 
-// stop deletes the remaining active pods.
-func (p *pass) stop() {
+// stopActive deletes the remaining active pods.
+func (p *pass) stopActive() {
 	p.Stop, p.Idle = p.tally.active, true
 }
 
-// manage adjusts the number of active pods. One pass either drops or creates.
-func (p *pass) manage() {
+// adjustActive adjusts the number of active pods. One pass either drops or creates.
+func (p *pass) adjustActive() {
 	want := p.tally.want()
 	if isSuspended(p.job) {
 		want, p.Idle = 0, true

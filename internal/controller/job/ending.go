@@ -22,10 +22,10 @@ func (p *pass) evaluate() bool {
 }
 
 func (p *pass) fail(reason, message string) bool {
-	return p.end(batchv1.JobFailureTarget, reason, message)
+	return p.setEnding(batchv1.JobFailureTarget, reason, message)
 }
 
-func (p *pass) end(t batchv1.JobConditionType, reason, message string) bool {
+func (p *pass) setEnding(t batchv1.JobConditionType, reason, message string) bool {
 	c := p.condition(t, reason, message)
 	p.ending = &c
 	p.Status.Conditions = append(p.Status.Conditions, c)
@@ -103,7 +103,8 @@ func (p *pass) failsByIndexes() bool {
 func (p *pass) succeedsByPolicy() bool {
 	at, ok := satisfied(p.job, p.tally.done)
 	return ok &&
-		p.end(batchv1.JobSuccessCriteriaMet, batchv1.JobReasonSuccessPolicy, fmt.Sprintf("Matched rules at index %d", at))
+		p.setEnding(batchv1.JobSuccessCriteriaMet, batchv1.JobReasonSuccessPolicy,
+			fmt.Sprintf("Matched rules at index %d", at))
 }
 
 // complete reports whether enough pods have succeeded. It waits for running pods: surplus pods are
@@ -116,7 +117,7 @@ func (p *pass) complete() bool {
 	if p.tally.succeeded < limit || len(p.tally.active) > 0 {
 		return false
 	}
-	return p.end(batchv1.JobSuccessCriteriaMet, batchv1.JobReasonCompletionsReached,
+	return p.setEnding(batchv1.JobSuccessCriteriaMet, batchv1.JobReasonCompletionsReached,
 		"Reached expected number of succeeded pods")
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // No state is kept of a Job that is deleted during a pass.
-func TestNothingIsRememberedOfAJobThatIsGone(t *testing.T) {
+func TestNothingIsKeptOfDeletedJob(t *testing.T) {
 	w := newWorld()
 	job := &batch.Job{ObjectMeta: metav1.ObjectMeta{Name: "j"}}
 	job.Spec.Parallelism, job.Spec.Completions, job.Spec.BackoffLimit = ptr.To(int32(1)), ptr.To(

@@ -46,10 +46,10 @@ func ParseIndexes(text string, limit int) Indexes {
 }
 
 // joined sorts the spans and merges those that touch. It modifies its receiver.
-func (in Indexes) joined() Indexes {
-	slices.SortFunc(in, func(a, b span) int { return cmp.Compare(a.first, b.first) })
-	out := in[:0]
-	for _, s := range in {
+func (i Indexes) joined() Indexes {
+	slices.SortFunc(i, func(a, b span) int { return cmp.Compare(a.first, b.first) })
+	out := i[:0]
+	for _, s := range i {
 		if n := len(out); n > 0 && s.first <= out[n-1].last+1 {
 			out[n-1].last = max(out[n-1].last, s.last)
 		} else {
@@ -60,9 +60,9 @@ func (in Indexes) joined() Indexes {
 }
 
 // String returns the format of status.completedIndexes: spans of three or more have a dash.
-func (in Indexes) String() string {
+func (i Indexes) String() string {
 	var parts []string
-	for _, s := range in {
+	for _, s := range i {
 		switch s.last - s.first {
 		case 0:
 			parts = append(parts, strconv.Itoa(s.first))
@@ -76,31 +76,31 @@ func (in Indexes) String() string {
 }
 
 // Len returns the number of indexes.
-func (in Indexes) Len() int {
+func (i Indexes) Len() int {
 	total := 0
-	for _, s := range in {
+	for _, s := range i {
 		total += s.last - s.first + 1
 	}
 	return total
 }
 
 // Has reports whether the set contains the index.
-func (in Indexes) Has(index int) bool {
-	at, exact := slices.BinarySearchFunc(in, index, func(s span, index int) int { return cmp.Compare(s.first, index) })
-	return exact || at > 0 && in[at-1].last >= index
+func (i Indexes) Has(index int) bool {
+	at, exact := slices.BinarySearchFunc(i, index, func(s span, index int) int { return cmp.Compare(s.first, index) })
+	return exact || at > 0 && i[at-1].last >= index
 }
 
 // Union returns the union of both sets.
-func (in Indexes) Union(other Indexes) Indexes { return slices.Concat(in, other).joined() }
+func (i Indexes) Union(other Indexes) Indexes { return slices.Concat(i, other).joined() }
 
 // Common returns the size of the intersection.
-func (in Indexes) Common(other Indexes) int { return in.Len() + other.Len() - in.Union(other).Len() }
+func (i Indexes) Common(other Indexes) int { return i.Len() + other.Len() - i.Union(other).Len() }
 
 // Missing returns the first count indexes below limit that are not in the set.
-func (in Indexes) Missing(count, limit int) []int {
+func (i Indexes) Missing(count, limit int) []int {
 	var missing []int
 	next := 0
-	for _, s := range append(slices.Clone(in), span{limit, limit}) {
+	for _, s := range append(slices.Clone(i), span{limit, limit}) {
 		for ; next < min(s.first, limit) && len(missing) < count; next++ {
 			missing = append(missing, next)
 		}

@@ -77,7 +77,7 @@ func (t *tally) creations(count int, backoff Backoff, now time.Time) (list []Cre
 		if len(list) == count {
 			break
 		}
-		next, wait := t.next(index, now)
+		next, wait := t.nextCreation(index, now)
 		if wait > 0 {
 			again = shorter(again, wait)
 			continue
@@ -87,8 +87,8 @@ func (t *tally) creations(count int, backoff Backoff, now time.Time) (list []Cre
 	return list, again
 }
 
-// next returns the next pod of an index, and its remaining delay.
-func (t *tally) next(index int, now time.Time) (Creation, time.Duration) {
+// nextCreation returns the next pod of an index, and its remaining delay.
+func (t *tally) nextCreation(index int, now time.Time) (Creation, time.Duration) {
 	last := t.replaced[index]
 	if last == nil {
 		return Creation{Index: index}, 0

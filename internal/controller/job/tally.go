@@ -40,7 +40,7 @@ func newTally(job *batch.Job, pods []*core.Pod) *tally {
 	})
 	counted := uncounted(job.Status)
 	for _, pod := range t.pods {
-		t.sort(pod)
+		t.addUnfinished(pod)
 		switch {
 		case !isTracked(pod) || !t.isValid(pod) || counted[pod.UID]:
 		case pod.Status.Phase == corev1.PodSucceeded:
@@ -56,7 +56,7 @@ func newTally(job *batch.Job, pods []*core.Pod) *tally {
 	return t
 }
 
-func (t *tally) sort(pod *core.Pod) {
+func (t *tally) addUnfinished(pod *core.Pod) {
 	switch {
 	case pod.Finished():
 	case pod.DeletionTimestamp != nil:
@@ -167,8 +167,8 @@ func (t *tally) isValid(pod *core.Pod) bool {
 	return index != noIndex && index < limit
 }
 
-// room returns the maximum number of active pods, given the ended ones.
-func (t *tally) room() int {
+// maxActive returns the maximum number of active pods, given the ended ones.
+func (t *tally) maxActive() int {
 	room := parallelism(t.job)
 	if limit, ok := completions(t.job); ok {
 		room = min(room, limit-t.succeeded-t.failedIndexes.Len())

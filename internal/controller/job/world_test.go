@@ -201,18 +201,18 @@ func notFound(resource, name string) error {
 	return apierrors.NewNotFound(schema.GroupResource{Resource: resource}, name)
 }
 
-func (w serverOfPods) Create(_ context.Context, pod *core.Pod) (*core.Pod, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.refuse("create", pod.GenerateName); err != nil {
+func (s serverOfPods) Create(_ context.Context, pod *core.Pod) (*core.Pod, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.refuse("create", pod.GenerateName); err != nil {
 		return nil, err
 	}
-	w.made[pod.GenerateName]++
+	s.made[pod.GenerateName]++
 	pod = pod.DeepCopy()
-	pod.Name = pod.GenerateName + strconv.Itoa(w.made[pod.GenerateName])
+	pod.Name = pod.GenerateName + strconv.Itoa(s.made[pod.GenerateName])
 	pod.Status.Phase = corev1.PodPending
-	w.stamp(&pod.ObjectMeta)
-	w.server.pods[pod.Name] = pod
+	s.stamp(&pod.ObjectMeta)
+	s.server.pods[pod.Name] = pod
 	line := "create pod " + pod.Name
 	if g := pod.Spec.SchedulingGroup; g != nil {
 		line += " in " + *g.PodGroupName
@@ -222,25 +222,25 @@ func (w serverOfPods) Create(_ context.Context, pod *core.Pod) (*core.Pod, error
 			line += " " + strings.TrimPrefix(a, "batch.kubernetes.io/job-index-") + "=" + count
 		}
 	}
-	w.say("%s", line)
-	return pod, w.response("create")
+	s.say("%s", line)
+	return pod, s.response("create")
 }
 
-func (w serverOfPods) LiveMatching(_ context.Context, _ string, selector labels.Selector) ([]*core.Pod, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.say("list pods")
-	return w.server.pods.Matching(selector), nil
+func (s serverOfPods) LiveMatching(_ context.Context, _ string, selector labels.Selector) ([]*core.Pod, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.say("list pods")
+	return s.server.pods.Matching(selector), nil
 }
 
-func (w serverOfPods) Patch(_ context.Context, pod *core.Pod, patch []byte) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	live, ok := w.server.pods[pod.Name]
+func (s serverOfPods) Patch(_ context.Context, pod *core.Pod, patch []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	live, ok := s.server.pods[pod.Name]
 	if !ok || live.UID != pod.UID {
 		return notFound("pods", pod.Name)
 	}
-	if err := w.refuse("patch", pod.Name); err != nil {
+	if err := s.refuse("patch", pod.Name); err != nil {
 		return err
 	}
 	var from core.Pod
@@ -256,12 +256,12 @@ func (w serverOfPods) Patch(_ context.Context, pod *core.Pod, patch []byte) erro
 	}
 	switch was, is := isTracked(live), isTracked(patched); {
 	case was && !is:
-		w.say("free pod %s", pod.Name)
-		w.freed(live)
+		s.say("free pod %s", pod.Name)
+		s.freed(live)
 	default:
-		w.say("patch pod %s: owners=%d tracked=%t", pod.Name, len(patched.OwnerReferences), is)
+		s.say("patch pod %s: owners=%d tracked=%t", pod.Name, len(patched.OwnerReferences), is)
 	}
-	w.putPod(patched)
+	s.putPod(patched)
 	return nil
 }
 
@@ -277,19 +277,19 @@ func (w *world) putPod(pod *core.Pod) {
 	w.collect()
 }
 
-func (w serverOfPods) Delete(_ context.Context, pod *core.Pod) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	live, ok := w.server.pods[pod.Name]
+func (s serverOfPods) Delete(_ context.Context, pod *core.Pod) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	live, ok := s.server.pods[pod.Name]
 	if !ok || live.UID != pod.UID {
 		return notFound("pods", pod.Name)
 	}
-	if err := w.refuse("delete", pod.Name); err != nil {
+	if err := s.refuse("delete", pod.Name); err != nil {
 		return err
 	}
-	w.say("delete pod %s", pod.Name)
-	w.deletePod(live)
-	return w.response("delete")
+	s.say("delete pod %s", pod.Name)
+	s.deletePod(live)
+	return s.response("delete")
 }
 
 // response returns an error if the response of a request for a pod is to be lost.
@@ -312,29 +312,29 @@ func (w *world) deletePod(live *core.Pod) {
 	w.putPod(live)
 }
 
-func (w serverOfJobs) Live(_ context.Context, _, name string) (*batch.Job, error) {
-	job, ok := w.server.jobs[name]
+func (s serverOfJobs) Live(_ context.Context, _, name string) (*batch.Job, error) {
+	job, ok := s.server.jobs[name]
 	if !ok {
 		return nil, notFound("jobs", name)
 	}
 	return job, nil
 }
 
-func (w serverOfJobs) UpdateStatus(_ context.Context, job *batch.Job) (*batch.Job, error) {
-	live, ok := w.server.jobs[job.Name]
+func (s serverOfJobs) UpdateStatus(_ context.Context, job *batch.Job) (*batch.Job, error) {
+	live, ok := s.server.jobs[job.Name]
 	if !ok {
 		return nil, notFound("jobs", job.Name)
 	}
 	if live.ResourceVersion != job.ResourceVersion {
 		return nil, apierrors.NewConflict(schema.GroupResource{Resource: "jobs"}, job.Name, errors.New("changed"))
 	}
-	if err := w.refuse("status", job.Name); err != nil {
+	if err := s.refuse("status", job.Name); err != nil {
 		return nil, err
 	}
 	job = job.DeepCopy()
-	w.stamp(&job.ObjectMeta)
-	w.server.jobs[job.Name] = job
-	w.say("status %s: %s", job.Name, statusText(job.Status))
+	s.stamp(&job.ObjectMeta)
+	s.server.jobs[job.Name] = job
+	s.say("status %s: %s", job.Name, statusText(job.Status))
 	return job, nil
 }
 
@@ -361,17 +361,17 @@ func statusText(s batchv1.JobStatus) string {
 	return line
 }
 
-func (w serverOfWorkloads) Create(_ context.Context, workload *scheduling.Workload) (*scheduling.Workload, error) {
-	if err := w.refuse("create", workload.Name); err != nil {
+func (s serverOfWorkloads) Create(_ context.Context, workload *scheduling.Workload) (*scheduling.Workload, error) {
+	if err := s.refuse("create", workload.Name); err != nil {
 		return nil, err
 	}
-	if _, ok := w.server.workloads.Store[workload.Name]; ok {
+	if _, ok := s.server.workloads.Store[workload.Name]; ok {
 		return nil, apierrors.NewAlreadyExists(schema.GroupResource{Resource: "workloads"}, workload.Name)
 	}
 	workload = workload.DeepCopy()
-	w.stamp(&workload.ObjectMeta)
-	w.server.workloads.Store[workload.Name] = workload
-	w.say("create Workload %s: %s", workload.Name, templateText(workload.Spec.PodGroupTemplates[0]))
+	s.stamp(&workload.ObjectMeta)
+	s.server.workloads.Store[workload.Name] = workload
+	s.say("create Workload %s: %s", workload.Name, templateText(workload.Spec.PodGroupTemplates[0]))
 	return workload, nil
 }
 
@@ -399,25 +399,25 @@ func policyText(p schedulingv1beta1.PodGroupSchedulingPolicy) string {
 	return fmt.Sprintf("gang of %d", p.Gang.MinCount)
 }
 
-func (w serverOfWorkloads) Delete(_ context.Context, workload *scheduling.Workload) error {
-	if err := w.refuse("delete", workload.Name); err != nil {
+func (s serverOfWorkloads) Delete(_ context.Context, workload *scheduling.Workload) error {
+	if err := s.refuse("delete", workload.Name); err != nil {
 		return err
 	}
-	w.say("delete Workload %s", workload.Name)
-	delete(w.server.workloads.Store, workload.Name)
+	s.say("delete Workload %s", workload.Name)
+	delete(s.server.workloads.Store, workload.Name)
 	return nil
 }
 
-func (w serverOfGroups) Create(_ context.Context, group *scheduling.PodGroup) (*scheduling.PodGroup, error) {
-	if err := w.refuse("create", group.Name); err != nil {
+func (g serverOfGroups) Create(_ context.Context, group *scheduling.PodGroup) (*scheduling.PodGroup, error) {
+	if err := g.refuse("create", group.Name); err != nil {
 		return nil, err
 	}
-	if _, ok := w.server.groups[group.Name]; ok {
+	if _, ok := g.server.groups[group.Name]; ok {
 		return nil, apierrors.NewAlreadyExists(schema.GroupResource{Resource: "podgroups"}, group.Name)
 	}
 	group = group.DeepCopy()
-	w.stamp(&group.ObjectMeta)
-	w.server.groups[group.Name] = group
+	g.stamp(&group.ObjectMeta)
+	g.server.groups[group.Name] = group
 	var owners []string
 	for _, o := range group.OwnerReferences {
 		owners = append(owners, o.Kind+" "+o.Name)
@@ -427,7 +427,7 @@ func (w serverOfGroups) Create(_ context.Context, group *scheduling.PodGroup) (*
 	if s.ParentCompositePodGroupName != nil {
 		parent = ", in CompositePodGroup " + *s.ParentCompositePodGroupName
 	}
-	w.say(
+	g.say(
 		"create PodGroup %s of %s: %s, owners %s%s",
 		group.Name,
 		s.WorkloadRef.WorkloadName,
@@ -442,33 +442,33 @@ func (w serverOfGroups) Create(_ context.Context, group *scheduling.PodGroup) (*
 	return group, nil
 }
 
-func (w serverOfGroups) Resize(_ context.Context, group *scheduling.PodGroup, minCount int32) error {
-	live, ok := w.server.groups[group.Name]
+func (g serverOfGroups) Resize(_ context.Context, group *scheduling.PodGroup, minCount int32) error {
+	live, ok := g.server.groups[group.Name]
 	if !ok {
 		return notFound("podgroups", group.Name)
 	}
 	live = live.DeepCopy()
 	live.Spec.SchedulingPolicy.Gang.MinCount = minCount
-	w.stamp(&live.ObjectMeta)
-	w.server.groups[group.Name] = live
-	w.say("PodGroup %s: gang of %d", group.Name, minCount)
+	g.stamp(&live.ObjectMeta)
+	g.server.groups[group.Name] = live
+	g.say("PodGroup %s: gang of %d", group.Name, minCount)
 	return nil
 }
 
-func (w serverOfGroups) Delete(_ context.Context, group *scheduling.PodGroup) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	live, ok := w.server.groups[group.Name]
+func (g serverOfGroups) Delete(_ context.Context, group *scheduling.PodGroup) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	live, ok := g.server.groups[group.Name]
 	if !ok {
 		return notFound("podgroups", group.Name)
 	}
-	w.say("delete PodGroup %s", group.Name)
+	g.say("delete PodGroup %s", group.Name)
 	live = live.DeepCopy()
-	now := metav1.NewTime(w.now.Now())
+	now := metav1.NewTime(g.now.Now())
 	live.DeletionTimestamp = &now
-	w.stamp(&live.ObjectMeta)
-	w.server.groups[group.Name] = live
-	w.collect()
+	g.stamp(&live.ObjectMeta)
+	g.server.groups[group.Name] = live
+	g.collect()
 	return nil
 }
 

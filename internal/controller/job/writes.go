@@ -44,14 +44,14 @@ func (*writes) follow(reached func() string, trackers ...*expectations.Tracker) 
 	}
 }
 
-func (w *writes) all() []*expectations.Tracker {
+func (w *writes) trackers() []*expectations.Tracker {
 	return []*expectations.Tracker{w.released, w.workloads, w.groups, w.statuses}
 }
 
 // settled reports whether the caches show all writes for the Job, and otherwise how long to wait.
 func (w *writes) settled(job types.UID) (wait time.Duration, ok bool) {
 	ok = true
-	for _, t := range w.all() {
+	for _, t := range w.trackers() {
 		if shown, left := t.Satisfied(job); !shown {
 			wait, ok = max(wait, left), false
 		}
@@ -65,7 +65,7 @@ func (w *writes) release(job types.UID, pod *core.Pod) { w.released.Deleted(job,
 
 // forget drops the expected writes of a deleted Job.
 func (w *writes) forget(job types.UID) {
-	for _, t := range w.all() {
+	for _, t := range w.trackers() {
 		t.Forget(job)
 	}
 }

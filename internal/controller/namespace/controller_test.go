@@ -23,8 +23,8 @@ func (w *world) expect(t *testing.T, when string, want ...string) {
 	}
 }
 
-// told returns the conditions that are True, with their messages.
-func (w *world) told() map[corev1.NamespaceConditionType]string {
+// trueConditions returns the conditions that are True, with their messages.
+func (w *world) trueConditions() map[corev1.NamespaceConditionType]string {
 	told := map[corev1.NamespaceConditionType]string{}
 	for _, c := range w.ns.Status.Conditions {
 		if c.Status == corev1.ConditionTrue {
@@ -36,12 +36,12 @@ func (w *world) told() map[corev1.NamespaceConditionType]string {
 
 func (w *world) expectTold(t *testing.T, want map[corev1.NamespaceConditionType]string) {
 	t.Helper()
-	if diff := cmp.Diff(want, w.told()); diff != "" {
+	if diff := cmp.Diff(want, w.trueConditions()); diff != "" {
 		t.Errorf("conditions that are True (-want +got):\n%s", diff)
 	}
 }
 
-func TestEmptyNamespaceGoesAtOnce(t *testing.T) {
+func TestEmptyNamespaceIsDeletedImmediately(t *testing.T) {
 	w := newWorld()
 	w.expect(t, "empty", "finalize [example.com/own]")
 	w.expect(t, "released")
@@ -50,7 +50,7 @@ func TestEmptyNamespaceGoesAtOnce(t *testing.T) {
 	}
 }
 
-func TestPodsGoFirst(t *testing.T) {
+func TestPodsAreDeletedFirst(t *testing.T) {
 	w := newWorld()
 	w.add("pods", "p")
 	w.add("configmaps", "c")
@@ -69,7 +69,7 @@ func TestPodsGoFirst(t *testing.T) {
 	}
 }
 
-func TestFinalizersHoldTheNamespace(t *testing.T) {
+func TestFinalizersDelayTheNamespace(t *testing.T) {
 	w := newWorld()
 	w.add("things", "a", "example.com/f")
 	w.add("things", "b", "example.com/f", "example.com/g")
@@ -83,7 +83,7 @@ func TestFinalizersHoldTheNamespace(t *testing.T) {
 	w.expect(t, "finalizers are done", "finalize [example.com/own]")
 }
 
-func TestFailuresAreToldAndRetried(t *testing.T) {
+func TestFailuresAreReportedAndRetried(t *testing.T) {
 	w := newWorld()
 	w.add("configmaps", "c")
 	w.refused["configmaps"] = errors.New("not today")
@@ -101,14 +101,14 @@ func TestFailuresAreToldAndRetried(t *testing.T) {
 	if !errors.Is(err, w.broken) {
 		t.Errorf("error %v", err)
 	}
-	if text := w.told()[corev1.NamespaceDeletionDiscoveryFailure]; !strings.HasSuffix(text, "a group is down") {
+	if text := w.trueConditions()[corev1.NamespaceDeletionDiscoveryFailure]; !strings.HasSuffix(text, "a group is down") {
 		t.Errorf("condition says %q", text)
 	}
 	w.broken = nil
 	w.expect(t, "all is well", "finalize [example.com/own]")
 }
 
-func TestLivingNamespacesAreLeftAlone(t *testing.T) {
+func TestActiveNamespacesAreIgnored(t *testing.T) {
 	w := newWorld()
 	w.add("configmaps", "c")
 	w.ns.DeletionTimestamp = nil

@@ -74,40 +74,40 @@ func (r Report) conditions() []corev1.NamespaceCondition {
 	}
 	slices.Sort(content)
 	return []corev1.NamespaceCondition{
-		either(corev1.NamespaceDeletionDiscoveryFailure, r.Discovery != nil,
-			because{"DiscoveryFailed", fmt.Sprint(r.Discovery)},
-			because{"ResourcesDiscovered", "All resources successfully discovered"}),
-		either(corev1.NamespaceDeletionGVParsingFailure, false,
-			because{},
-			because{"ParsedGroupVersions", "All legacy kube types successfully parsed"}),
-		either(
+		conditionOf(corev1.NamespaceDeletionDiscoveryFailure, r.Discovery != nil,
+			conditionCause{"DiscoveryFailed", fmt.Sprint(r.Discovery)},
+			conditionCause{"ResourcesDiscovered", "All resources successfully discovered"}),
+		conditionOf(corev1.NamespaceDeletionGVParsingFailure, false,
+			conditionCause{},
+			conditionCause{"ParsedGroupVersions", "All legacy kube types successfully parsed"}),
+		conditionOf(
 			corev1.NamespaceDeletionContentFailure,
 			len(content) > 0,
-			because{
+			conditionCause{
 				"ContentDeletionFailed",
 				fmt.Sprintf("Failed to delete all resource types, %d remaining: %s", len(content), strings.Join(content, ", ")),
 			},
-			because{"ContentDeleted", "All content successfully deleted, may be waiting on finalization"},
+			conditionCause{"ContentDeleted", "All content successfully deleted, may be waiting on finalization"},
 		),
-		either(corev1.NamespaceContentRemaining, len(r.Remaining) > 0,
-			because{"SomeResourcesRemain", "Some resources are remaining: " + countByKind(r.Remaining)},
-			because{"ContentRemoved", "All content successfully removed"}),
-		either(
+		conditionOf(corev1.NamespaceContentRemaining, len(r.Remaining) > 0,
+			conditionCause{"SomeResourcesRemain", "Some resources are remaining: " + countByKind(r.Remaining)},
+			conditionCause{"ContentRemoved", "All content successfully removed"}),
+		conditionOf(
 			corev1.NamespaceFinalizersRemaining,
 			len(r.Finalizers) > 0,
-			because{
+			conditionCause{
 				"SomeFinalizersRemain",
 				"Some content in the namespace has finalizers remaining: " + countByFinalizer(r.Finalizers),
 			},
-			because{"ContentHasNoFinalizers", "All content-preserving finalizers finished"},
+			conditionCause{"ContentHasNoFinalizers", "All content-preserving finalizers finished"},
 		),
 	}
 }
 
-// because is the reason and message of a condition.
-type because struct{ reason, message string }
+// conditionCause is the reason and message of a condition.
+type conditionCause struct{ reason, message string }
 
-func either(t corev1.NamespaceConditionType, bad bool, ifBad, ifGood because) corev1.NamespaceCondition {
+func conditionOf(t corev1.NamespaceConditionType, bad bool, ifBad, ifGood conditionCause) corev1.NamespaceCondition {
 	if bad {
 		return corev1.NamespaceCondition{Type: t, Status: corev1.ConditionTrue, Reason: ifBad.reason, Message: ifBad.message}
 	}

@@ -75,15 +75,15 @@ func (w *world) Get(_, name string) (*corev1.Namespace, bool) {
 
 type namespaces struct{ *world }
 
-func (w namespaces) UpdateStatus(_ context.Context, ns *corev1.Namespace) error {
-	w.say("status")
-	w.ns = ns.DeepCopy()
+func (n namespaces) UpdateStatus(_ context.Context, ns *corev1.Namespace) error {
+	n.say("status")
+	n.ns = ns.DeepCopy()
 	return nil
 }
 
-func (w namespaces) Finalize(_ context.Context, ns *corev1.Namespace) error {
-	w.say("finalize %v", ns.Spec.Finalizers)
-	w.ns = ns.DeepCopy()
+func (n namespaces) Finalize(_ context.Context, ns *corev1.Namespace) error {
+	n.say("finalize %v", ns.Spec.Finalizers)
+	n.ns = ns.DeepCopy()
 	return nil
 }
 

@@ -44,8 +44,8 @@ func (h *health) observe(node *corev1.Node, now time.Time, leases leaseTimes) {
 		h.heartbeats(node, now)
 		h.read(node)
 	}
-	h.renew(&h.renewed, leases.renewal(node.Name), now)
-	h.renew(&h.sharedRenewed, leases.renewal(h.sharedLease), now)
+	h.recordRenewal(&h.renewed, leases.renewal(node.Name), now)
+	h.recordRenewal(&h.sharedRenewed, leases.renewal(h.sharedLease), now)
 }
 
 // heartbeats records a heartbeat in the condition Ready.
@@ -64,8 +64,8 @@ func (h *health) heartbeats(node *corev1.Node, now time.Time) {
 	}
 }
 
-// renew records the renewal time of a Lease, zero if there is no Lease. last is the one before.
-func (h *health) renew(last *time.Time, renewed, now time.Time) {
+// recordRenewal records the renewal time of a Lease, zero if there is no Lease. last is the one before.
+func (h *health) recordRenewal(last *time.Time, renewed, now time.Time) {
 	if !renewed.IsZero() && !renewed.Equal(*last) {
 		*last, h.probe = renewed, now
 	}

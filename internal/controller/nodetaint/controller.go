@@ -76,7 +76,7 @@ func (c *Controller) judge(pod *core.Pod) (eviction.Verdict, bool) {
 	if !ok {
 		return eviction.Verdict{}, false
 	}
-	return judge(pod, node, func(t *corev1.Taint) time.Time { return c.sightings.since(node.Name, t) })
+	return judge(pod, node, func(t *corev1.Taint) time.Time { return c.sightings.addedAt(node.Name, t) })
 }
 
 // onPod enqueues a pod that was assigned to a tainted node, or has other tolerations.
@@ -97,14 +97,14 @@ func (c *Controller) onPod(before, after *core.Pod) {
 // onNode enqueues the pods of a node with changed taints.
 func (c *Controller) onNode(before, after *corev1.Node) {
 	if after == nil {
-		c.sightings.keep(before.Name, nil)
+		c.sightings.setTaints(before.Name, nil)
 		return
 	}
 	taints := noExecute(after)
 	if before == nil && len(taints) == 0 || before != nil && apiequality.Semantic.DeepEqual(noExecute(before), taints) {
 		return
 	}
-	c.sightings.keep(after.Name, taints)
+	c.sightings.setTaints(after.Name, taints)
 	for _, pod := range c.pods.ByIndex(client.PodsByNode, after.Name) {
 		c.evictor.Queue.Add(reconciler.KeyOf(pod))
 	}

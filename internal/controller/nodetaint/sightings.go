@@ -27,8 +27,8 @@ func (s *sighting) matches(t *corev1.Taint) bool {
 	return s.taint.Key == t.Key && s.taint.Value == t.Value && s.taint.Effect == t.Effect
 }
 
-// since returns the time at which the taint was added to the node.
-func (s *sightings) since(node string, t *corev1.Taint) time.Time {
+// addedAt returns the time at which the taint was added to the node.
+func (s *sightings) addedAt(node string, t *corev1.Taint) time.Time {
 	if t.TimeAdded != nil {
 		return t.TimeAdded.Time
 	}
@@ -44,10 +44,10 @@ func (s *sightings) since(node string, t *corev1.Taint) time.Time {
 	return now
 }
 
-// keep replaces the recorded taints of a node, and keeps the times of those that remain.
-func (s *sightings) keep(node string, taints []corev1.Taint) {
+// setTaints replaces the recorded taints of a node, and keeps the times of those that remain.
+func (s *sightings) setTaints(node string, taints []corev1.Taint) {
 	for i := range taints {
-		s.since(node, &taints[i])
+		s.addedAt(node, &taints[i])
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

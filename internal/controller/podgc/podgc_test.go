@@ -25,17 +25,17 @@ func pod(name, node string, change ...func(*core.Pod)) *core.Pod {
 	return p
 }
 
-func deleting(p *core.Pod) {
+func withDeletion(p *core.Pod) {
 	grace := int64(30)
 	p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{Time: time.Unix(900, 0)}, &grace
 }
 
-func forced(p *core.Pod) {
-	deleting(p)
+func withForcedDeletion(p *core.Pod) {
+	withDeletion(p)
 	*p.DeletionGracePeriodSeconds = 0
 }
 
-func finished(p *core.Pod) { p.Status.Phase = corev1.PodSucceeded }
+func withFinished(p *core.Pod) { p.Status.Phase = corev1.PodSucceeded }
 
 func TestDecide(t *testing.T) {
 	const quarantine = 10 * time.Second
@@ -46,19 +46,19 @@ func TestDecide(t *testing.T) {
 		want Verdict
 	}{
 		{"on a node", pod("a", "n"), Node{Exists: true}, Verdict{}},
-		{"deleting on a node", pod("a", "n", deleting), Node{Exists: true}, Verdict{}},
+		{"deleting on a node", pod("a", "n", withDeletion), Node{Exists: true}, Verdict{}},
 		{"on a node out of service", pod("a", "n"), Node{Exists: true, OutOfService: true}, Verdict{}},
-		{"deleting on a node out of service", pod("a", "n", deleting), Node{Exists: true, OutOfService: true},
+		{"deleting on a node out of service", pod("a", "n", withDeletion), Node{Exists: true, OutOfService: true},
 			Verdict{Delete: true}},
 		{"node just missing", pod("a", "n"), Node{}, Verdict{Wait: quarantine}},
 		{"node missing for some time", pod("a", "n"), Node{MissingFor: 4 * time.Second}, Verdict{Wait: 6 * time.Second}},
 		{"node gone", pod("a", "n"), Node{MissingFor: quarantine}, Verdict{Delete: true, Disrupts: true}},
-		{"deleting, node just missing", pod("a", "n", deleting), Node{}, Verdict{Delete: true, Disrupts: true}},
-		{"finished, node gone", pod("a", "n", finished), Node{MissingFor: quarantine}, Verdict{Delete: true, Disrupts: true}},
+		{"deleting, node just missing", pod("a", "n", withDeletion), Node{}, Verdict{Delete: true, Disrupts: true}},
+		{"finished, node gone", pod("a", "n", withFinished), Node{MissingFor: quarantine}, Verdict{Delete: true, Disrupts: true}},
 		{"waiting for a node", pod("a", ""), Node{}, Verdict{}},
-		{"deleting before it has a node", pod("a", "", deleting), Node{}, Verdict{Delete: true}},
-		{"held by a finalizer", pod("a", "", forced, finished), Node{}, Verdict{}},
-		{"without grace, but not marked", pod("a", "n", forced), Node{}, Verdict{Delete: true, Disrupts: true}},
+		{"deleting before it has a node", pod("a", "", withDeletion), Node{}, Verdict{Delete: true}},
+		{"held by a finalizer", pod("a", "", withForcedDeletion, withFinished), Node{}, Verdict{}},
+		{"without grace, but not marked", pod("a", "n", withForcedDeletion), Node{}, Verdict{Delete: true, Disrupts: true}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, Decide(tc.pod, tc.node, quarantine)); diff != "" {
@@ -88,7 +88,7 @@ func TestFailed(t *testing.T) {
 	if diff := cmp.Diff(before, p); diff != "" {
 		t.Errorf("the cached pod was changed:\n%s", diff)
 	}
-	if _, changed := Failed(pod("a", "n", finished), true, now); changed {
+	if _, changed := Failed(pod("a", "n", withFinished), true, now); changed {
 		t.Error("the result of a finished pod was changed")
 	}
 	if failed, _ := Failed(pod("a", ""), false, now); len(failed.Status.Conditions) > 0 {
@@ -175,8 +175,8 @@ func (w *world) expect(t *testing.T, when string, want ...string) {
 	w.lines = nil
 }
 
-func TestPodsOfAVanishedNode(t *testing.T) {
-	w := newWorld(pod("a", "n"), pod("b", "n", deleting), pod("c", "n", finished), pod("d", "m"))
+func TestPodsOfDeletedNode(t *testing.T) {
+	w := newWorld(pod("a", "n"), pod("b", "n", withDeletion), pod("c", "n", withFinished), pod("d", "m"))
 	w.nodes["m"] = &corev1.Node{}
 	w.onNode(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, nil)
 	w.expect(t, "node deleted", "queue {n  }")
@@ -194,7 +194,7 @@ func TestPodsOfAVanishedNode(t *testing.T) {
 	}
 }
 
-func TestANodeThatComesBackEndsTheQuarantine(t *testing.T) {
+func TestRecreatedNodeEndsTheQuarantine(t *testing.T) {
 	w := newWorld(pod("a", "n"))
 	w.reconcile(t, Key{Node: "n"})
 	w.expect(t, "missing", "get node n", "{n  } again in 10s")
@@ -213,14 +213,14 @@ func TestPodEvents(t *testing.T) {
 	w.nodes["n"] = &corev1.Node{}
 	w.nodes["out"] = &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: corev1.TaintNodeOutOfService}}}}
 	for _, p := range []*core.Pod{
-		pod("a", "n"), pod("b", "n", deleting), pod("c", ""), pod("d", "", deleting),
-		pod("e", "gone"), pod("f", "out"), pod("g", "out", deleting),
+		pod("a", "n"), pod("b", "n", withDeletion), pod("c", ""), pod("d", "", withDeletion),
+		pod("e", "gone"), pod("f", "out"), pod("g", "out", withDeletion),
 	} {
 		w.onPod(nil, p)
 	}
 	w.onPod(pod("h", "gone"), nil)
 	w.expect(t, "events", "queue { x d}", "queue {gone  }", "queue {out  }")
-	w.cached = []*core.Pod{pod("d", "", deleting), pod("f", "out"), pod("g", "out", deleting)}
+	w.cached = []*core.Pod{pod("d", "", withDeletion), pod("f", "out"), pod("g", "out", withDeletion)}
 	w.reconcile(t, Key{Namespace: "x", Pod: "d"})
 	w.reconcile(t, Key{Node: "out"})
 	w.expect(t, "deletions", "d is Failed, 0 conditions", "delete d", "g is Failed, 0 conditions", "delete g")

@@ -146,7 +146,7 @@ func (s *scenario) work() {
 
 // The status of a pod may change often while its PodGroup waits for it, and each reconciliation
 // reads all members.
-func TestOnlyAPodThatEndsWakesItsPodGroup(t *testing.T) {
+func TestOnlyEndedPodsWakeTheirPodGroup(t *testing.T) {
 	w, err := claimstest.Parse(
 		"group pg deleting protected\npod a uid=1 group=pg node=n1 phase=Pending\npod b uid=1 group=pg node=n1 phase=Running\npod c uid=1 group=pg node=n1 phase=Failed\n",
 	)

@@ -167,7 +167,7 @@ func laneOf(key string) Lane {
 
 // 2,500 keys in the background lane that have waited for long do not delay later keys of other
 // lanes, and make progress meanwhile (P36).
-func TestBackgroundLaneHoldsNothingUp(t *testing.T) {
+func TestBackgroundLaneDelaysNothing(t *testing.T) {
 	clock := testclock.NewFakeClock(time.Unix(0, 0))
 	l := newLanes(laneOf, clock)
 	for range 2500 {
@@ -229,7 +229,7 @@ func TestSlowLaneComesForward(t *testing.T) {
 	}
 }
 
-func TestWhatIsLoggedOfAnErrorThatStays(t *testing.T) {
+func TestPersistentErrorIsLogged(t *testing.T) {
 	resource := schema.GroupResource{Resource: "pods"}
 	going := apierrors.NewForbidden(resource, "p", errors.New("the namespace is being terminated"))
 	going.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}

@@ -62,38 +62,38 @@ func newCandidate(pod *core.Pod, neighbours int) candidate {
 	return c
 }
 
-func (a candidate) compare(b candidate, now time.Time) int {
+func (c candidate) compare(b candidate, now time.Time) int {
 	if d := cmp.Or(
-		replica.FalseFirst(a.assigned, b.assigned),
-		cmp.Compare(a.phase, b.phase),
-		replica.FalseFirst(a.ready, b.ready),
-		cmp.Compare(a.cost, b.cost),
-		cmp.Compare(b.neighbours, a.neighbours),
+		replica.FalseFirst(c.assigned, b.assigned),
+		cmp.Compare(c.phase, b.phase),
+		replica.FalseFirst(c.ready, b.ready),
+		cmp.Compare(c.cost, b.cost),
+		cmp.Compare(b.neighbours, c.neighbours),
 	); d != 0 {
 		return d
 	}
-	if a.ready && b.ready && !a.readySince.Equal(b.readySince) {
-		return a.compareAge(b, a.readySince, b.readySince, now)
+	if c.ready && b.ready && !c.readySince.Equal(b.readySince) {
+		return c.compareAge(b, c.readySince, b.readySince, now)
 	}
-	if d := cmp.Or(cmp.Compare(b.restarts, a.restarts), cmp.Compare(b.sidecars, a.sidecars)); d != 0 {
+	if d := cmp.Or(cmp.Compare(b.restarts, c.restarts), cmp.Compare(b.sidecars, c.sidecars)); d != 0 {
 		return d
 	}
-	created, other := a.pod.CreationTimestamp.Time, b.pod.CreationTimestamp.Time
+	created, other := c.pod.CreationTimestamp.Time, b.pod.CreationTimestamp.Time
 	if created.Equal(other) {
-		return strings.Compare(string(a.pod.UID), string(b.pod.UID))
+		return strings.Compare(string(c.pod.UID), string(b.pod.UID))
 	}
-	return a.compareAge(b, created, other, now)
+	return c.compareAge(b, created, other, now)
 }
 
 // compareAge sorts the later of two times first, by order of magnitude of the age. A missing time
 // is the latest.
-func (a candidate) compareAge(b candidate, at, other, now time.Time) int {
+func (c candidate) compareAge(b candidate, at, other, now time.Time) int {
 	if at.IsZero() || other.IsZero() {
 		return replica.FalseFirst(!at.IsZero(), !other.IsZero())
 	}
 	return cmp.Or(
 		cmp.Compare(magnitude(now.Sub(at)), magnitude(now.Sub(other))),
-		strings.Compare(string(a.pod.UID), string(b.pod.UID)),
+		strings.Compare(string(c.pod.UID), string(b.pod.UID)),
 	)
 }
 

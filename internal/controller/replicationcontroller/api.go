@@ -41,24 +41,24 @@ type cache interface {
 func source(controllers cache, api objects.Owner[*core.ReplicationController]) replicaset.Source {
 	return replicaset.Source{
 		Kind: corev1.SchemeGroupVersion.WithKind("ReplicationController"),
-		Sets: asSets{controllers}, Server: setServer{api}, WithoutTerminating: true,
+		Sets: replicaSetCache{controllers}, Server: setServer{api}, WithoutTerminating: true,
 	}
 }
 
-// asSets implements replicaset.Cache.
-type asSets struct{ controllers cache }
+// replicaSetCache implements replicaset.Cache.
+type replicaSetCache struct{ controllers cache }
 
-func (a asSets) Get(namespace, name string) (*apps.ReplicaSet, bool) {
-	rc, ok := a.controllers.Get(namespace, name)
+func (c replicaSetCache) Get(namespace, name string) (*apps.ReplicaSet, bool) {
+	rc, ok := c.controllers.Get(namespace, name)
 	return toSet(rc), ok
 }
 
-func (a asSets) ByIndex(index, key string) []*apps.ReplicaSet {
-	return toSets(a.controllers.ByIndex(index, key))
+func (c replicaSetCache) ByIndex(index, key string) []*apps.ReplicaSet {
+	return toSets(c.controllers.ByIndex(index, key))
 }
 
-func (a asSets) InNamespace(namespace string) []*apps.ReplicaSet {
-	return toSets(a.controllers.InNamespace(namespace))
+func (c replicaSetCache) InNamespace(namespace string) []*apps.ReplicaSet {
+	return toSets(c.controllers.InNamespace(namespace))
 }
 
 func toSets(controllers []*core.ReplicationController) []*apps.ReplicaSet {

@@ -40,7 +40,7 @@ func New(set *client.Set, inf *client.Informers) (*Controller, error) {
 			inf.ResourceClaims(),
 			inf.Services(),
 			inf.PersistentVolumeClaims(),
-			others{discoverer, metadataClient},
+			otherResources{discoverer, metadataClient},
 		}.list,
 	}
 	runner := reconciler.New("resourcequota", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})
@@ -79,7 +79,7 @@ type objects struct {
 	claims       *client.Informer[*resource.ResourceClaim]
 	services     *client.Informer[*corev1.Service]
 	volumeClaims *client.Informer[*corev1.PersistentVolumeClaim]
-	others       others
+	others       otherResources
 }
 
 func (o objects) list(resource schema.GroupResource, namespace string) ([]runtime.Object, error) {
@@ -104,13 +104,13 @@ func asObjects[T runtime.Object](list []T) []runtime.Object {
 	return out
 }
 
-// others lists the metadata of objects of kinds without a cache.
-type others struct {
+// otherResources lists the metadata of objects of kinds without a cache.
+type otherResources struct {
 	discovery kinds.Discovery
 	client    metadata.Interface
 }
 
-func (o others) list(resource schema.GroupResource, namespace string) ([]runtime.Object, error) {
+func (o otherResources) list(resource schema.GroupResource, namespace string) ([]runtime.Object, error) {
 	served, err := kinds.List(o.discovery)
 	for _, kind := range served {
 		if kind.Resource.GroupResource() != resource || !kind.Namespaced {

@@ -14,7 +14,7 @@ import (
 
 // The cost of a pass depends on the number of existing pods and on the limit of created pods, not
 // on spec.replicas, which kubectl scale sets to any number.
-func TestASetThatAsksForMoreThanThereIsRoomFor(t *testing.T) {
+func TestPassDoesNotDependOnReplicas(t *testing.T) {
 	all, old := int32(math.MaxInt32), revisionFor(1)
 	set := &apps.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
 	set.Spec.Replicas, set.Spec.PodManagementPolicy = &all, appsv1.ParallelPodManagement

@@ -67,7 +67,7 @@ type pass struct {
 // Decide takes the next step.
 func Decide(g Gathered) Plan {
 	p := newPass(g)
-	if g.Set.DeletionTimestamp == nil && p.fill() && p.shrink() {
+	if g.Set.DeletionTimestamp == nil && p.fillOrdinals() && p.removeSurplus() {
 		p.update()
 	}
 	p.plan.Status = p.status()
@@ -121,9 +121,9 @@ func (p *pass) isAvailable(s *slot) bool {
 	return s.pod != nil && s.pod.DeletionTimestamp == nil && replica.Available(s.pod, p.Set.Spec.MinReadySeconds, p.Now)
 }
 
-// fill handles the wanted ordinals. It returns false if the set must not be scaled down or updated
+// fillOrdinals handles the wanted ordinals. It returns false if the set must not be scaled down or updated
 // yet.
-func (p *pass) fill() bool {
+func (p *pass) fillOrdinals() bool {
 	for _, s := range p.slots {
 		switch {
 		case s.pod == nil:
@@ -133,7 +133,7 @@ func (p *pass) fill() bool {
 			// succeeded.
 			p.remove(s)
 		default:
-			p.repair(s)
+			p.repairPod(s)
 		}
 		if p.ordered && !p.isAvailable(s) {
 			return false
@@ -174,8 +174,8 @@ func (p *pass) missing(ordinal int) []*corev1.PersistentVolumeClaim {
 	return claims
 }
 
-// repair corrects the labels of an existing pod and its volume claims.
-func (p *pass) repair(s *slot) {
+// repairPod corrects the labels of an existing pod and its volume claims.
+func (p *pass) repairPod(s *slot) {
 	if s.pod.DeletionTimestamp != nil {
 		return
 	}
@@ -188,11 +188,11 @@ func (p *pass) repair(s *slot) {
 			break
 		}
 	}
-	p.own(s)
+	p.setClaimOwners(s)
 }
 
-// own sets the owners of a pod's volume claims as the retention policy requires.
-func (p *pass) own(s *slot) {
+// setClaimOwners sets the owners of a pod's volume claims as the retention policy requires.
+func (p *pass) setClaimOwners(s *slot) {
 	for _, name := range claimNames(p.Set, s.ordinal) {
 		claim, ok := p.Claims[name]
 		if !ok {
@@ -218,10 +218,10 @@ func (p *pass) remove(s *slot) {
 	}
 }
 
-// shrink handles surplus pods. It returns false while an ordered set has any.
-func (p *pass) shrink() bool {
+// removeSurplus handles surplus pods. It returns false while an ordered set has any.
+func (p *pass) removeSurplus() bool {
 	for _, s := range p.condemned {
-		p.own(s)
+		p.setClaimOwners(s)
 	}
 	if !p.ordered {
 		for _, s := range p.condemned {

@@ -74,8 +74,8 @@ func (m *model) apply(plan Plan) {
 	}
 }
 
-// live makes kubelets start, break, end and remove pods.
-func (m *model) live(t *rapid.T) {
+// actRandomly makes kubelets start, break, end and remove pods.
+func (m *model) actRandomly(t *rapid.T) {
 	for _, pod := range m.inOrder() {
 		pod = pod.DeepCopy()
 		switch rapid.SampledFrom([]string{"stay", "stay", "go on", "break", "fail"}).Draw(t, pod.Name) {
@@ -193,7 +193,7 @@ func TestEveryStepIsSafeAndTheLastIsTheSpec(t *testing.T) {
 			plan := Decide(m.gathered())
 			m.check(t, plan)
 			m.apply(plan)
-			m.live(t)
+			m.actRandomly(t)
 		}
 		m.settle(t)
 	})

@@ -6,16 +6,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// board holds the standings of all namespaces that were reconciled. It is safe for concurrent use.
-type board struct {
+// standingBoard holds the standings of all namespaces that were reconciled. It is safe for concurrent use.
+type standingBoard struct {
 	mu         sync.Mutex
 	namespaces map[string]map[types.UID]Standing
 }
 
-func newBoard() *board { return &board{namespaces: map[string]map[types.UID]Standing{}} }
+func newBoard() *standingBoard {
+	return &standingBoard{namespaces: map[string]map[types.UID]Standing{}}
+}
 
 // put records the standings of a namespace, and returns the originals for which they have changed.
-func (b *board) put(namespace string, found map[types.UID]Standing) (news []types.UID) {
+func (b *standingBoard) put(namespace string, found map[types.UID]Standing) (news []types.UID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	before := b.namespaces[namespace]
@@ -34,7 +36,7 @@ func (b *board) put(namespace string, found map[types.UID]Standing) (news []type
 }
 
 // drop removes a deleted namespace, and returns the originals for which that is a change.
-func (b *board) drop(namespace string) []types.UID {
+func (b *standingBoard) drop(namespace string) []types.UID {
 	news := b.put(namespace, nil)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -42,8 +44,8 @@ func (b *board) drop(namespace string) []types.UID {
 	return news
 }
 
-// reconciled reports whether a namespace was reconciled.
-func (b *board) reconciled(namespace string) bool {
+// isReconciled reports whether a namespace was reconciled.
+func (b *standingBoard) isReconciled(namespace string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	_, ok := b.namespaces[namespace]
@@ -52,7 +54,7 @@ func (b *board) reconciled(namespace string) bool {
 
 // standing returns the standing of an original in a namespace. It is Pending until the namespace
 // was reconciled for the current content.
-func (b *board) standing(namespace string, o *Original) Standing {
+func (b *standingBoard) standing(namespace string, o *Original) Standing {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s, ok := b.namespaces[namespace][o.UID]

@@ -67,12 +67,14 @@ func readOriginal(obj any) (any, error) {
 
 // follow calls c for all changes. The functions in synced report whether it was called for all
 // objects of the first lists.
-func (s *caches) follow(c *Controller) (synced []cache.InformerSynced, err error) {
+func (cs *caches) follow(c *Controller) (synced []cache.InformerSynced, err error) {
 	for _, handler := range []struct {
 		informer cache.SharedIndexInformer
 		handler  cache.ResourceEventHandler
 	}{
-		{s.namespaces, changes(c.onNamespace)}, {s.originals, changes(c.onOriginal)}, {s.templates, changes(c.onCopy)},
+		{cs.namespaces, changeHandler(c.onNamespace)},
+		{cs.originals, changeHandler(c.onOriginal)},
+		{cs.templates, changeHandler(c.onCopy)},
 	} {
 		registration, err := handler.informer.AddEventHandler(handler.handler)
 		if err != nil {
@@ -83,9 +85,9 @@ func (s *caches) follow(c *Controller) (synced []cache.InformerSynced, err error
 	return synced, nil
 }
 
-// changes calls f for each change: before is nil for a new object, and after is nil for a deleted
+// changeHandler calls f for each change: before is nil for a new object, and after is nil for a deleted
 // one.
-func changes[T any](f func(before, after *T)) cache.ResourceEventHandler {
+func changeHandler[T any](f func(before, after *T)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { f(nil, obj.(*T)) },
 		UpdateFunc: func(before, after any) { f(before.(*T), after.(*T)) },
@@ -99,30 +101,30 @@ func changes[T any](f func(before, after *T)) cache.ResourceEventHandler {
 }
 
 // run fills the caches and keeps them up to date until ctx ends.
-func (s *caches) run(ctx context.Context) (wait func()) {
+func (cs *caches) run(ctx context.Context) (wait func()) {
 	var running sync.WaitGroup
-	for _, informer := range []cache.SharedIndexInformer{s.namespaces, s.originals, s.templates} {
+	for _, informer := range []cache.SharedIndexInformer{cs.namespaces, cs.originals, cs.templates} {
 		running.Go(func() { informer.RunWithContext(ctx) })
 	}
 	return running.Wait
 }
 
-func (s *caches) Namespace(name string) (*metav1.ObjectMeta, bool) {
-	return get[metav1.ObjectMeta](s.namespaces, name)
+func (cs *caches) Namespace(name string) (*metav1.ObjectMeta, bool) {
+	return get[metav1.ObjectMeta](cs.namespaces, name)
 }
 
-func (s *caches) Namespaces() []*metav1.ObjectMeta {
-	return typed[metav1.ObjectMeta](s.namespaces.GetStore().List())
+func (cs *caches) Namespaces() []*metav1.ObjectMeta {
+	return typed[metav1.ObjectMeta](cs.namespaces.GetStore().List())
 }
 
-func (s *caches) Originals() []*Original { return typed[Original](s.originals.GetStore().List()) }
+func (cs *caches) Originals() []*Original { return typed[Original](cs.originals.GetStore().List()) }
 
-func (s *caches) Copy(namespace, name string) (*Copy, bool) {
-	return get[Copy](s.templates, namespace+"/"+name)
+func (cs *caches) Copy(namespace, name string) (*Copy, bool) {
+	return get[Copy](cs.templates, namespace+"/"+name)
 }
 
-func (s *caches) CopiesIn(namespace string) []*Copy {
-	found, err := s.templates.GetIndexer().ByIndex(cache.NamespaceIndex, namespace)
+func (cs *caches) CopiesIn(namespace string) []*Copy {
+	found, err := cs.templates.GetIndexer().ByIndex(cache.NamespaceIndex, namespace)
 	if err != nil {
 		panic(err) // the index is made with the cache
 	}

@@ -22,9 +22,9 @@ const (
 	settle = 500 * time.Millisecond
 	// awaited is the time in which the cache must show an own write.
 	awaited = 10 * time.Second
-	// askAgain is the time after which a rejected content is tried again: the rules of the server
+	// retryRejected is the time after which a rejected content is tried again: the rules of the server
 	// may have changed.
-	askAgain = 5 * time.Minute
+	retryRejected = 5 * time.Minute
 )
 
 // Caches has the objects that the controller reads.
@@ -76,8 +76,8 @@ type Controller struct {
 	written      *expectations.Tracker // own writes that the cache may not show yet, by namespace
 	own          *ownSpecs
 	verdicts     *verdicts
-	asking       sync.Mutex // held during a dry run of a content
-	board        *board
+	dryRunLock   sync.Mutex // held during a dry run of a content
+	board        *standingBoard
 	waitSince    *waitSince
 	inSyncEvents *inSyncEvents
 }
@@ -113,7 +113,7 @@ func (c *Controller) Reconcile(ctx context.Context, name string) error {
 		c.queue.AddAfter(name, wait)
 		return nil
 	}
-	plan := Decide(namespace, c.cache.Originals(), c.trusted(c.cache.CopiesIn(name)))
+	plan := Decide(namespace, c.cache.Originals(), c.markOwnSpecs(c.cache.CopiesIn(name)))
 	var failures []error
 	for _, step := range plan.Steps {
 		standing, err := c.take(ctx, namespace, step)
@@ -129,14 +129,14 @@ func (c *Controller) Reconcile(ctx context.Context, name string) error {
 		// If the watch breaks, an object that is deleted before the cache shows it causes no event.
 		c.queue.AddAfter(name, awaited)
 	}
-	c.measure(name, plan)
+	c.observeSyncTime(name, plan)
 	c.enqueueStatuses(c.board.put(name, plan.Standings))
 	return errors.Join(failures...)
 }
 
-// trusted marks the copies with a spec that this process wrote: their managed fields may have been
+// markOwnSpecs marks the copies with a spec that this process wrote: their managed fields may have been
 // removed.
-func (c *Controller) trusted(copies []*Copy) []*Copy {
+func (c *Controller) markOwnSpecs(copies []*Copy) []*Copy {
 	for i, found := range copies {
 		if !found.OwnSpec && c.own.has(found.UID) {
 			copies[i] = &Copy{ObjectMeta: found.ObjectMeta, OwnSpec: true}
@@ -145,10 +145,10 @@ func (c *Controller) trusted(copies []*Copy) []*Copy {
 	return copies
 }
 
-// measure records how long it took until a namespace with writes was in sync.
-func (c *Controller) measure(namespace string, plan Plan) {
+// observeSyncTime records how long it took until a namespace with writes was in sync.
+func (c *Controller) observeSyncTime(namespace string, plan Plan) {
 	if len(plan.Steps) > 0 {
-		c.waitSince.wrote(namespace)
+		c.waitSince.setWrote(namespace)
 		return
 	}
 	for _, s := range plan.Standings {

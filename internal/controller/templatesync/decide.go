@@ -88,13 +88,13 @@ func Decide(namespace *metav1.ObjectMeta, originals []*Original, copies []*Copy)
 		d.claim(o)
 	}
 	for _, o := range originals {
-		if d.wants(o) {
+		if d.needsCopy(o) {
 			d.compare(o)
 		}
 	}
 	copies = slices.SortedFunc(slices.Values(copies), func(a, b *Copy) int { return strings.Compare(a.Name, b.Name) })
 	for _, c := range copies {
-		d.tidy(c)
+		d.deleteUnwanted(c)
 	}
 	return d.plan
 }
@@ -109,14 +109,14 @@ type decision struct {
 	plan      Plan
 }
 
-// wants reports whether an original needs a copy here. An original that is being deleted or has a
+// needsCopy reports whether an original needs a copy here. An original that is being deleted or has a
 // problem needs no new one.
-func (d *decision) wants(o *Original) bool {
+func (d *decision) needsCopy(o *Original) bool {
 	return o.DeletionTimestamp == nil && o.Problem == "" && o.Selector.Matches(labels.Set(d.namespace.Labels))
 }
 
 func (d *decision) claim(o *Original) {
-	if d.wants(o) && d.claimed[o.CopyName] == nil {
+	if d.needsCopy(o) && d.claimed[o.CopyName] == nil {
 		d.claimed[o.CopyName] = o
 	}
 }
@@ -140,7 +140,7 @@ func (d *decision) ownerOf(c *Copy) *Original {
 // compare determines the step that an original needs here.
 func (d *decision) compare(o *Original) {
 	if first := d.claimed[o.CopyName]; first != o {
-		d.stands(o, Standing{State: Conflict, Why: holderName(first)})
+		d.setStanding(o, Standing{State: Conflict, Why: holderName(first)})
 		return
 	}
 	c := d.byName[o.CopyName]
@@ -148,52 +148,52 @@ func (d *decision) compare(o *Original) {
 	switch {
 	case c == nil:
 		d.create(o, refused)
-	case d.abandoned(c):
-		d.stands(o, Standing{State: Pending, Why: beingCollected})
+	case d.isAbandoned(c):
+		d.setStanding(o, Standing{State: Pending, Why: beingCollected})
 	case !d.mayReplace(o, c):
-		d.stands(o, Standing{State: Conflict, Why: d.holder(c)})
+		d.setStanding(o, Standing{State: Conflict, Why: d.holder(c)})
 	case c.DeletionTimestamp != nil:
-		d.stands(o, Standing{State: Pending, Why: beingDeleted})
-	case o.marked(c) && c.OwnSpec:
-		d.stands(o, Standing{State: InStep, Present: true})
+		d.setStanding(o, Standing{State: Pending, Why: beingDeleted})
+	case o.isMarkedBy(c) && c.OwnSpec:
+		d.setStanding(o, Standing{State: InStep, Present: true})
 	case c.Annotations[HashAnnotation] == o.Hash && c.OwnSpec:
-		d.step(Repair, o, c, true)
+		d.addStep(Repair, o, c, true)
 	case refused && d.ownerOf(c) == o:
-		d.stands(o, Standing{State: Refused, Present: true, Why: adminRefused})
+		d.setStanding(o, Standing{State: Refused, Present: true, Why: adminRefused})
 	case refused:
 		d.plan.Steps = append(d.plan.Steps, Step{Verb: Delete, Copy: c})
-		d.stands(o, Standing{State: Refused, Why: adminRefused})
+		d.setStanding(o, Standing{State: Refused, Why: adminRefused})
 	default:
-		d.step(Replace, o, c, d.ownerOf(c) == o)
+		d.addStep(Replace, o, c, d.ownerOf(c) == o)
 	}
 }
 
 // create determines the step for an original without a copy here.
 func (d *decision) create(o *Original, refused bool) {
 	if refused {
-		d.stands(o, Standing{State: Refused, Why: adminRefused})
+		d.setStanding(o, Standing{State: Refused, Why: adminRefused})
 		return
 	}
-	d.step(Create, o, nil, false)
+	d.addStep(Create, o, nil, false)
 }
 
 // mayReplace reports whether a template with the name of o is its own copy, or one that another
 // original no longer needs.
 func (d *decision) mayReplace(o *Original, c *Copy) bool {
 	owner := d.ownerOf(c)
-	return owner == o || owner != nil && d.unwanted(owner, c)
+	return owner == o || owner != nil && d.isUnwanted(owner, c)
 }
 
-// unwanted reports whether owner does not need its copy. Copies of an original that is being
+// isUnwanted reports whether owner does not need its copy. Copies of an original that is being
 // deleted are left to the garbage collector, and an original with a problem keeps its copies.
-func (d *decision) unwanted(owner *Original, c *Copy) bool {
+func (d *decision) isUnwanted(owner *Original, c *Copy) bool {
 	return owner.DeletionTimestamp == nil && owner.Problem == "" && d.claimed[c.Name] != owner
 }
 
-// tidy deletes a copy that is not needed and that no other original replaces.
-func (d *decision) tidy(c *Copy) {
+// deleteUnwanted deletes a copy that is not needed and that no other original replaces.
+func (d *decision) deleteUnwanted(c *Copy) {
 	owner := d.ownerOf(c)
-	if owner != nil && d.unwanted(owner, c) && d.claimed[c.Name] == nil && c.DeletionTimestamp == nil {
+	if owner != nil && d.isUnwanted(owner, c) && d.claimed[c.Name] == nil && c.DeletionTimestamp == nil {
 		d.plan.Steps = append(d.plan.Steps, Step{Verb: Delete, Copy: c})
 	}
 }
@@ -208,9 +208,9 @@ func (d *decision) holder(c *Copy) string {
 	return foreign
 }
 
-// abandoned reports whether the original of a copy was deleted, so that the garbage collector
+// isAbandoned reports whether the original of a copy was deleted, so that the garbage collector
 // deletes the copy.
-func (d *decision) abandoned(c *Copy) bool {
+func (d *decision) isAbandoned(c *Copy) bool {
 	ref := metav1.GetControllerOfNoCopy(c)
 	return d.ownerOf(c) == nil && ref != nil && ref.Kind == allotv1alpha1.KindClusterResourceClaimTemplate &&
 		ref.APIVersion == allotv1alpha1.SchemeGroupVersion.String()
@@ -218,12 +218,12 @@ func (d *decision) abandoned(c *Copy) bool {
 
 func holderName(o *Original) string { return "ClusterResourceClaimTemplate " + o.Name }
 
-func (d *decision) stands(o *Original, s Standing) {
+func (d *decision) setStanding(o *Original, s Standing) {
 	s.hash = o.Hash
 	d.plan.Standings[o.UID] = s
 }
 
-func (d *decision) step(v Verb, o *Original, c *Copy, present bool) {
+func (d *decision) addStep(v Verb, o *Original, c *Copy, present bool) {
 	d.plan.Steps = append(d.plan.Steps, Step{Verb: v, Original: o, Copy: c})
-	d.stands(o, Standing{State: Pending, Present: present})
+	d.setStanding(o, Standing{State: Pending, Present: present})
 }

@@ -59,8 +59,8 @@ func (o *Original) marks(namespace string) metav1.ObjectMeta {
 	}
 }
 
-// marked reports whether a copy has all marks for the current content of o.
-func (o *Original) marked(c *Copy) bool {
+// isMarkedBy reports whether a copy has all marks for the current content of o.
+func (o *Original) isMarkedBy(c *Copy) bool {
 	ref := metav1.GetControllerOfNoCopy(c)
 	return c.Labels[Label] == labelValue(o.Name) && c.Annotations[UIDAnnotation] == string(o.UID) &&
 		c.Annotations[HashAnnotation] == o.Hash &&

@@ -47,19 +47,19 @@ func (v *verdicts) refuse(o *Original, why error) {
 	}
 }
 
-func (v *verdicts) accepted(o *Original) bool {
+func (v *verdicts) isAccepted(o *Original) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	known, ok := v.get(o)
 	return ok && known.rejection == ""
 }
 
-// refused returns the reason for which the content was rejected, or "" if it was not, or not
+// rejection returns the reason for which the content was rejected, or "" if it was not, or not
 // recently.
-func (v *verdicts) refused(o *Original) string {
+func (v *verdicts) rejection(o *Original) string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if known, ok := v.get(o); ok && v.clock.Since(known.time) < askAgain {
+	if known, ok := v.get(o); ok && v.clock.Since(known.time) < retryRejected {
 		return known.rejection
 	}
 	return ""
@@ -102,45 +102,45 @@ func (s *ownSpecs) drop(uid types.UID) {
 type waitSince struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
-	since map[string]episode
+	since map[string]waitState
 }
 
-type episode struct {
+type waitState struct {
 	since time.Time
 	wrote bool
 }
 
 func newWaitSince(clock clock.PassiveClock) *waitSince {
-	return &waitSince{clock: clock, since: map[string]episode{}}
+	return &waitSince{clock: clock, since: map[string]waitState{}}
 }
 
-func (h *waitSince) start(namespace string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if _, ok := h.since[namespace]; !ok {
-		h.since[namespace] = episode{since: h.clock.Now()}
+func (w *waitSince) start(namespace string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, ok := w.since[namespace]; !ok {
+		w.since[namespace] = waitState{since: w.clock.Now()}
 	}
 }
 
-func (h *waitSince) wrote(namespace string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if e, ok := h.since[namespace]; ok {
+func (w *waitSince) setWrote(namespace string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if e, ok := w.since[namespace]; ok {
 		e.wrote = true
-		h.since[namespace] = e
+		w.since[namespace] = e
 	}
 }
 
 // drop ends a period. It returns how long it lasted, and whether anything was written in it.
-func (h *waitSince) drop(namespace string) (took time.Duration, wrote bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	e, ok := h.since[namespace]
+func (w *waitSince) drop(namespace string) (took time.Duration, wrote bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e, ok := w.since[namespace]
 	if !ok {
 		return 0, false
 	}
-	delete(h.since, namespace)
-	return h.clock.Since(e.since), e.wrote
+	delete(w.since, namespace)
+	return w.clock.Since(e.since), e.wrote
 }
 
 // inSyncEvents records for which generation of an original an event has reported that it is in
@@ -152,18 +152,18 @@ type inSyncEvents struct {
 
 func newInSyncEvents() *inSyncEvents { return &inSyncEvents{generations: map[types.UID]int64{}} }
 
-func (g *inSyncEvents) isNew(uid types.UID, generation int64) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.generations[uid] == generation {
+func (e *inSyncEvents) isNew(uid types.UID, generation int64) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.generations[uid] == generation {
 		return false
 	}
-	g.generations[uid] = generation
+	e.generations[uid] = generation
 	return true
 }
 
-func (g *inSyncEvents) drop(uid types.UID) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.generations, uid)
+func (e *inSyncEvents) drop(uid types.UID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.generations, uid)
 }

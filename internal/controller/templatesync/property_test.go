@@ -38,7 +38,7 @@ func TestAnythingEndsInStep(t *testing.T) {
 		}
 		w.interval, w.lags, w.broken, w.sound = func(string) {}, false, 0, 0
 		for range 10 { // more passes than there are dependencies between deletions and creations
-			w.collect()
+			w.collectGarbage()
 			w.clock.SetTime(w.clock.Now().Add(awaited))
 			w.work()
 		}
@@ -86,19 +86,19 @@ func (u *user) act() {
 			"select=" + u.pick("select", "", "k:v", "k:w"),
 		})
 	case "gone":
-		u.gone([]string{"original", original})
+		u.deleteObjects([]string{"original", original})
 	case "template":
 		if w := u.namespaces[namespace]; w != nil && w.DeletionTimestamp == nil {
 			u.put([]string{"template", key, "content=" + u.pick("content", "c1", "c2", "mine"), "by=kubectl"})
 		}
 	case "delete":
-		u.gone([]string{"template", key})
+		u.deleteObjects([]string{"template", key})
 	case "strip":
 		if u.templates[key] != nil {
 			u.strip(key, []datadriven.CmdArg{{Key: u.pick("mark", "label", "annotations", "owner", "managed")}})
 		}
 	case "collect":
-		u.collect()
+		u.collectGarbage()
 	case "lag":
 		u.lags = !u.lags
 	case "fail":
@@ -115,7 +115,7 @@ func (u *user) terminate(name string) {
 	case namespace.DeletionTimestamp == nil:
 		u.put([]string{"namespace", name, "deleting"})
 	default:
-		u.gone([]string{"namespace", name})
+		u.deleteObjects([]string{"namespace", name})
 		maps.DeleteFunc(u.templates, func(key string, _ *template) bool { return strings.HasPrefix(key, name+"/") })
 	}
 }
@@ -142,15 +142,15 @@ func (u *user) check() {
 		if namespace.DeletionTimestamp != nil {
 			continue
 		}
-		wanted := u.wanted(namespace)
+		wanted := u.wantedCopies(namespace)
 		for copyName, o := range wanted {
 			t := u.templates[name+"/"+copyName]
 			switch {
 			case t == nil:
 				u.Errorf("%s/%s is missing", name, copyName)
-			case unmarked(t):
+			case isUnmarked(t):
 				delete(wanted, copyName) // a user's own template
-			case u.orphan(t):
+			case u.isOrphan(t):
 			case contentOf(t) != o.Spec.Spec.Devices.Requests[0].Exactly.DeviceClassName ||
 				t.Annotations[UIDAnnotation] != string(o.UID) ||
 				!metav1.IsControlledBy(t, o) || t.Labels[Label] != o.Name:
@@ -158,15 +158,15 @@ func (u *user) check() {
 			}
 		}
 		for key, t := range u.templates {
-			if t.Namespace == name && wanted[t.Name] == nil && !unmarked(t) && !u.orphan(t) {
+			if t.Namespace == name && wanted[t.Name] == nil && !isUnmarked(t) && !u.isOrphan(t) {
 				u.Errorf("%s is not wanted, but is there: %s", key, describe(t))
 			}
 		}
 	}
 }
 
-// wanted returns which original must have which copy in a namespace.
-func (u *user) wanted(namespace *metav1.ObjectMeta) map[string]*allotv1alpha1.ClusterResourceClaimTemplate {
+// wantedCopies returns which original must have which copy in a namespace.
+func (u *user) wantedCopies(namespace *metav1.ObjectMeta) map[string]*allotv1alpha1.ClusterResourceClaimTemplate {
 	wanted := map[string]*allotv1alpha1.ClusterResourceClaimTemplate{}
 	for _, o := range u.originals {
 		name := o.Spec.NameOverride
@@ -184,13 +184,13 @@ func (u *user) wanted(namespace *metav1.ObjectMeta) map[string]*allotv1alpha1.Cl
 	return wanted
 }
 
-func unmarked(t *template) bool {
+func isUnmarked(t *template) bool {
 	return t.Annotations[UIDAnnotation] == "" && metav1.GetControllerOf(t) == nil
 }
 
-// orphan reports whether a copy remains of an original that was deleted, because a user removed the
+// isOrphan reports whether a copy remains of an original that was deleted, because a user removed the
 // owner reference.
-func (u *user) orphan(t *template) bool {
+func (u *user) isOrphan(t *template) bool {
 	for _, o := range u.originals {
 		if types.UID(t.Annotations[UIDAnnotation]) == o.UID || metav1.IsControlledBy(t, o) ||
 			t.Labels[Label] == o.Name && t.Annotations[UIDAnnotation] != "" {

@@ -31,7 +31,7 @@ func (c *Controller) ReconcileStatus(ctx context.Context, name string) error {
 	if err := c.originals.WriteStatus(ctx, o, status); err != nil {
 		return fmt.Errorf("status of ClusterResourceClaimTemplate %s: %w", name, err)
 	}
-	c.announce(o, status)
+	c.recordInSyncEvent(o, status)
 	return nil
 }
 
@@ -46,24 +46,24 @@ func (c *Controller) original(name string) *Original {
 
 // standings returns the standings of o in all namespaces that it selects. They are complete when
 // each namespace was reconciled. Before that, a restart would make the status shrink and grow.
-func (c *Controller) standings(o *Original) (all []located, complete bool) {
+func (c *Controller) standings(o *Original) (all []namespaceStanding, complete bool) {
 	for _, namespace := range c.cache.Namespaces() {
 		d := decision{namespace: namespace}
-		if namespace.DeletionTimestamp != nil || !d.wants(o) {
+		if namespace.DeletionTimestamp != nil || !d.needsCopy(o) {
 			continue
 		}
-		if !c.board.reconciled(namespace.Name) {
+		if !c.board.isReconciled(namespace.Name) {
 			return nil, false
 		}
-		all = append(all, located{namespace.Name, c.board.standing(namespace.Name, o)})
+		all = append(all, namespaceStanding{namespace.Name, c.board.standing(namespace.Name, o)})
 	}
 	return all, true
 }
 
-// announce records an event when InSync is False for a reason other than progress, and when it is
+// recordInSyncEvent records an event when InSync is False for a reason other than progress, and when it is
 // True after that or for the first time in a generation. New and deleted namespaces cause no
 // events.
-func (c *Controller) announce(o *Original, status allotv1alpha1.ClusterResourceClaimTemplateStatus) {
+func (c *Controller) recordInSyncEvent(o *Original, status allotv1alpha1.ClusterResourceClaimTemplateStatus) {
 	before := meta.FindStatusCondition(o.Status.Conditions, allotv1alpha1.ConditionInSync)
 	after := meta.FindStatusCondition(status.Conditions, allotv1alpha1.ConditionInSync)
 	if after.Reason == reasonProgressing ||

@@ -52,12 +52,12 @@ func (w *world) play(t *testing.T, d *datadriven.TestData) string {
 		}
 	case "gone":
 		for line := range strings.Lines(d.Input) {
-			w.gone(strings.Fields(line))
+			w.deleteObjects(strings.Fields(line))
 		}
 	case "strip":
 		w.strip(d.CmdArgs[0].Key, d.CmdArgs[1:])
 	case "collect":
-		w.collect()
+		w.collectGarbage()
 	case "refuse", "taken":
 		w.refused[d.CmdArgs[0].Vals[0]] = d.Cmd == "refuse"
 	case "fail":
@@ -93,8 +93,8 @@ func (w *world) play(t *testing.T, d *datadriven.TestData) string {
 	return ""
 }
 
-// words are key=value; a word without = is a flag.
-func words(fields []string) map[string]string {
+// keyValues are key=value; a word without = is a flag.
+func keyValues(fields []string) map[string]string {
 	m := map[string]string{}
 	for _, f := range fields {
 		key, value, _ := strings.Cut(f, "=")
@@ -104,7 +104,7 @@ func words(fields []string) map[string]string {
 }
 
 func (w *world) put(fields []string) {
-	args := words(fields[2:])
+	args := keyValues(fields[2:])
 	switch fields[0] {
 	case "namespace":
 		w.putNamespace(fields[1], args)
@@ -182,7 +182,7 @@ func (w *world) putTemplate(key string, args map[string]string) {
 	w.templates[key] = t
 }
 
-func (w *world) gone(fields []string) {
+func (w *world) deleteObjects(fields []string) {
 	switch fields[0] {
 	case "namespace":
 		delete(w.namespaces, fields[1])

@@ -21,8 +21,8 @@ const (
 	reasonInvalid     = "Invalid"
 )
 
-// located is a standing with its namespace.
-type located struct {
+// namespaceStanding is a standing with its namespace.
+type namespaceStanding struct {
 	namespace string
 	Standing
 }
@@ -30,13 +30,13 @@ type located struct {
 // tally counts standings.
 type tally struct {
 	desired, inStep, present int
-	byState                  map[State][]located // sorted by namespace
-	waiting                  []located           // pending because of another object
+	byState                  map[State][]namespaceStanding // sorted by namespace
+	waiting                  []namespaceStanding           // pending because of another object
 }
 
-func tallyOf(all []located) tally {
-	t := tally{desired: len(all), byState: map[State][]located{}}
-	slices.SortFunc(all, func(a, b located) int { return strings.Compare(a.namespace, b.namespace) })
+func tallyOf(all []namespaceStanding) tally {
+	t := tally{desired: len(all), byState: map[State][]namespaceStanding{}}
+	slices.SortFunc(all, func(a, b namespaceStanding) int { return strings.Compare(a.namespace, b.namespace) })
 	for _, l := range all {
 		t.byState[l.State] = append(t.byState[l.State], l)
 		if l.State == Pending && l.Why != "" {
@@ -52,7 +52,7 @@ func tallyOf(all []located) tally {
 
 // statusOf returns the status of an original with these standings in all selected namespaces. A
 // condition that changes has the time now.
-func statusOf(o *Original, all []located, now metav1.Time) allotv1alpha1.ClusterResourceClaimTemplateStatus {
+func statusOf(o *Original, all []namespaceStanding, now metav1.Time) allotv1alpha1.ClusterResourceClaimTemplateStatus {
 	t := tallyOf(all)
 	status := allotv1alpha1.ClusterResourceClaimTemplateStatus{
 		ObservedGeneration: o.Generation,
@@ -108,7 +108,7 @@ func verdictOn(o *Original, t tally) (reason, message string) {
 }
 
 // places names some namespaces, with the reason in the first one.
-func places(list []located) string {
+func places(list []namespaceStanding) string {
 	const few = 3
 	var names []string
 	for _, l := range list[:min(len(list), few)] {

@@ -71,7 +71,7 @@ func (s *Sync) Run(ctx context.Context) error {
 	c := newController(store, s.api, s.api, s.events, s.meter, clock.RealClock{})
 	opts := reconciler.Options{LastRetry: lastRetry, Workers: workers}
 	unseenFirst := func(namespace string) reconciler.Lane {
-		if c.board.reconciled(namespace) {
+		if c.board.isReconciled(namespace) {
 			return reconciler.Slow
 		}
 		return reconciler.Fast

@@ -21,12 +21,12 @@ func (c *Controller) take(ctx context.Context, namespace *metav1.ObjectMeta, s S
 	standing := (*Standing)(nil)
 	switch s.Verb {
 	case Create:
-		if why := c.verdicts.refused(s.Original); why != "" {
-			c.queue.AddAfter(namespace.Name, askAgain)
+		if why := c.verdicts.rejection(s.Original); why != "" {
+			c.queue.AddAfter(namespace.Name, retryRejected)
 			return &Standing{State: Refused, Why: why}, nil
 		}
 		err = c.create(ctx, namespace.Name, s.Original)
-		standing, err = c.judge(namespace.Name, s.Original, false, err)
+		standing, err = c.recordVerdict(namespace.Name, s.Original, false, err)
 	case Replace:
 		standing, err = c.replace(ctx, namespace.Name, s)
 	case Repair:
@@ -41,15 +41,15 @@ func (c *Controller) take(ctx context.Context, namespace *metav1.ObjectMeta, s S
 	var name string
 	if s.Original != nil {
 		name = s.Original.CopyName
-		standing = failed(standing, s, err)
+		standing = standingAfterError(standing, s, err)
 	} else {
 		name = s.Copy.Name
 	}
 	return standing, fmt.Errorf("%s ResourceClaimTemplate %s/%s: %w", s.Verb, namespace.Name, name, err)
 }
 
-// failed returns the standing after an error. Races with a cache that is behind do not count.
-func failed(standing *Standing, s Step, err error) *Standing {
+// standingAfterError returns the standing after an error. Races with a cache that is behind do not count.
+func standingAfterError(standing *Standing, s Step, err error) *Standing {
 	if standing == nil {
 		standing = &Standing{Present: s.Copy != nil}
 	}
@@ -72,13 +72,13 @@ func (c *Controller) create(ctx context.Context, namespace string, o *Original) 
 	return nil
 }
 
-// judge records the server's decision about a content. A content that was accepted in one namespace
+// recordVerdict records the server's decision about a content. A content that was accepted in one namespace
 // is not rejected in all because of another.
-func (c *Controller) judge(namespace string, o *Original, present bool, err error) (*Standing, error) {
+func (c *Controller) recordVerdict(namespace string, o *Original, present bool, err error) (*Standing, error) {
 	switch {
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		c.verdicts.refuse(o, err)
-		c.queue.AddAfter(namespace, askAgain)
+		c.queue.AddAfter(namespace, retryRejected)
 		return &Standing{State: Refused, Present: present, Why: err.Error()}, nil
 	case apierrors.HasStatusCause(err, "NamespaceTerminating"), apierrors.IsNotFound(err):
 		// the namespace is being deleted, which will cause an event
@@ -90,7 +90,7 @@ func (c *Controller) judge(namespace string, o *Original, present bool, err erro
 // replace deletes a copy and immediately creates another one. Pods can be created without a
 // template; their claims are generated when it exists.
 func (c *Controller) replace(ctx context.Context, namespace string, s Step) (*Standing, error) {
-	if standing, err := c.ask(ctx, namespace, s.Original); standing != nil || err != nil {
+	if standing, err := c.dryRun(ctx, namespace, s.Original); standing != nil || err != nil {
 		return standing, err
 	}
 	if err := c.delete(ctx, s.Copy); err != nil {
@@ -99,24 +99,24 @@ func (c *Controller) replace(ctx context.Context, namespace string, s Step) (*St
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishWithin)
 	defer cancel()
 	err := c.create(finish, namespace, s.Original)
-	standing, err := c.judge(namespace, s.Original, false, err)
+	standing, err := c.recordVerdict(namespace, s.Original, false, err)
 	if err != nil && standing == nil {
 		standing = &Standing{}
 	}
 	return standing, err
 }
 
-// ask validates a content with a dry run before the first copy is deleted for it. The server checks
+// dryRun validates a content with a dry run before the first copy is deleted for it. The server checks
 // last whether the name exists, so that this error means that the content is valid. An exhausted
 // quota is no answer: the replaced copy frees it. Other workers wait for the one that asks.
-func (c *Controller) ask(ctx context.Context, namespace string, o *Original) (*Standing, error) {
-	c.asking.Lock()
-	defer c.asking.Unlock()
-	if c.verdicts.accepted(o) {
+func (c *Controller) dryRun(ctx context.Context, namespace string, o *Original) (*Standing, error) {
+	c.dryRunLock.Lock()
+	defer c.dryRunLock.Unlock()
+	if c.verdicts.isAccepted(o) {
 		return nil, nil
 	}
-	if why := c.verdicts.refused(o); why != "" {
-		c.queue.AddAfter(namespace, askAgain)
+	if why := c.verdicts.rejection(o); why != "" {
+		c.queue.AddAfter(namespace, retryRejected)
 		return &Standing{State: Refused, Present: true, Why: why}, nil
 	}
 	_, err := c.templates.Create(ctx, o.copyFor(namespace), true)
@@ -127,7 +127,7 @@ func (c *Controller) ask(ctx context.Context, namespace string, o *Original) (*S
 		c.verdicts.accept(o)
 		return nil, nil
 	}
-	return c.judge(namespace, o, true, err)
+	return c.recordVerdict(namespace, o, true, err)
 }
 
 // delete deletes a template. One that no longer exists is as good.

@@ -177,7 +177,7 @@ func take(due map[string]bool) []string {
 	return names
 }
 
-func (w *world) fails(name string) error {
+func (w *world) takeFailure(name string) error {
 	if w.sound > 0 {
 		w.sound--
 		return nil
@@ -203,7 +203,7 @@ func (w *world) Create(ctx context.Context, t *resourcev1.ResourceClaimTemplate,
 	if dryRun {
 		w.say("ask in %s: %s", t.Namespace, contentOf(t))
 	}
-	if err := w.fails(key); err != nil {
+	if err := w.takeFailure(key); err != nil {
 		return nil, err
 	}
 	w.interval("create " + key)
@@ -244,8 +244,8 @@ func describe(t *resourcev1.ResourceClaimTemplate) string {
 	return contentOf(t) + " of " + t.Labels[Label]
 }
 
-// seen returns the object that the controller has read, if it has not changed since.
-func (w *world) seen(c *Copy) (string, *resourcev1.ResourceClaimTemplate, error) {
+// unchangedCopy returns the object that the controller has read, if it has not changed since.
+func (w *world) unchangedCopy(c *Copy) (string, *resourcev1.ResourceClaimTemplate, error) {
 	key := c.Namespace + "/" + c.Name
 	t := w.templates[key]
 	switch {
@@ -258,12 +258,12 @@ func (w *world) seen(c *Copy) (string, *resourcev1.ResourceClaimTemplate, error)
 		w.say("changed: %s", key)
 		return key, nil, apierrors.NewConflict(resourcev1.Resource("resourceclaimtemplates"), c.Name, nil)
 	}
-	return key, t, w.fails(key)
+	return key, t, w.takeFailure(key)
 }
 
 // Repair implements the server.
 func (w *world) Repair(_ context.Context, c *Copy, marks metav1.ObjectMeta) error {
-	key, t, err := w.seen(c)
+	key, t, err := w.unchangedCopy(c)
 	if err != nil {
 		return err
 	}
@@ -277,14 +277,14 @@ func (w *world) Repair(_ context.Context, c *Copy, marks metav1.ObjectMeta) erro
 
 // Delete implements the server.
 func (w *world) Delete(_ context.Context, c *Copy) error {
-	key, t, err := w.seen(c)
+	key, t, err := w.unchangedCopy(c)
 	if err != nil {
 		return err
 	}
 	w.say("delete %s: %s", key, describe(t))
 	w.interval("delete " + key)
 	if w.templates[key] != t { // another writer was faster
-		_, _, err := w.seen(c)
+		_, _, err := w.unchangedCopy(c)
 		return err
 	}
 	w.remove(key)
@@ -303,8 +303,8 @@ func (w *world) remove(key string) {
 	w.templates[key] = t
 }
 
-// collect deletes the copies of deleted originals, as the garbage collector does.
-func (w *world) collect() {
+// collectGarbage deletes the copies of deleted originals, as the garbage collector does.
+func (w *world) collectGarbage() {
 	for _, key := range slices.Sorted(maps.Keys(w.templates)) {
 		owner := metav1.GetControllerOf(w.templates[key])
 		if owner == nil {

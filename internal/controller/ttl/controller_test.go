@@ -58,16 +58,16 @@ func job(ttl int32, change ...func(*batch.Job)) *batch.Job {
 	return j
 }
 
-func running(j *batch.Job) { j.Status.Conditions = nil }
+func withoutConditions(j *batch.Job) { j.Status.Conditions = nil }
 
-func deleting(j *batch.Job) {
+func withDeletion(j *batch.Job) {
 	now := metav1.NewTime(epoch)
 	j.DeletionTimestamp = &now
 }
 
-func forever(j *batch.Job) { j.Spec.TTLSecondsAfterFinished = nil }
+func withoutTTL(j *batch.Job) { j.Spec.TTLSecondsAfterFinished = nil }
 
-func TestJobsAreDeletedWhenTheirTimeIsOver(t *testing.T) {
+func TestExpiredJobsAreDeleted(t *testing.T) {
 	refused := errors.New("no")
 	for name, tc := range map[string]struct {
 		cached, live *batch.Job
@@ -79,12 +79,12 @@ func TestJobsAreDeletedWhenTheirTimeIsOver(t *testing.T) {
 		"over":                 {cached: job(60), live: job(60), asked: 1, deleted: 1},
 		"at once":              {cached: job(0), live: job(0), asked: 1, deleted: 1},
 		"not yet":              {cached: job(61), live: job(61), asked: 1, later: time.Second},
-		"still runs":           {cached: job(60, running), live: job(60, running)},
-		"kept for ever":        {cached: job(60, forever), live: job(60, forever)},
-		"being deleted":        {cached: job(60, deleting), live: job(60, deleting)},
+		"still runs":           {cached: job(60, withoutConditions), live: job(60, withoutConditions)},
+		"kept for ever":        {cached: job(60, withoutTTL), live: job(60, withoutTTL)},
+		"being deleted":        {cached: job(60, withDeletion), live: job(60, withDeletion)},
 		"kept longer by now":   {cached: job(60), live: job(90), asked: 1, later: 30 * time.Second},
 		"gone by now":          {cached: job(60), asked: 1},
-		"being deleted by now": {cached: job(60), live: job(60, deleting), asked: 1},
+		"being deleted by now": {cached: job(60), live: job(60, withDeletion), asked: 1},
 		"gone when it is deleted": {cached: job(60), live: job(60),
 			refuse: apierrors.NewNotFound(batchv1.Resource("jobs"), "j"), asked: 1, deleted: 1},
 		"cannot be deleted for now": {cached: job(60), live: job(60), refuse: refused, want: refused, asked: 1, deleted: 1},

@@ -92,8 +92,8 @@ func (d *testDriver) NotifyRegistrationStatus(
 	return &registrationv1.RegistrationStatusResponse{}, nil
 }
 
-// called records a call, and returns the fault that it must have.
-func (d *testDriver) called(ctx context.Context, method string, claims []*drav1.Claim) error {
+// recordCall records a call, and returns the fault that it must have.
+func (d *testDriver) recordCall(ctx context.Context, method string, claims []*drav1.Claim) error {
 	var names []string
 	for _, claim := range claims {
 		names = append(names, claim.Namespace+"/"+claim.Name)
@@ -111,7 +111,7 @@ func (d *testDriver) called(ctx context.Context, method string, claims []*drav1.
 func (d *testDriver) NodePrepareResources(
 	ctx context.Context, request *drav1.NodePrepareResourcesRequest,
 ) (*drav1.NodePrepareResourcesResponse, error) {
-	if err := d.called(ctx, "NodePrepareResources", request.Claims); err != nil {
+	if err := d.recordCall(ctx, "NodePrepareResources", request.Claims); err != nil {
 		return nil, err
 	}
 	response := &drav1.NodePrepareResourcesResponse{Claims: map[string]*drav1.NodePrepareResourceResponse{}}
@@ -139,7 +139,7 @@ func (d *testDriver) NodePrepareResources(
 func (d *testDriver) NodeUnprepareResources(
 	ctx context.Context, request *drav1.NodeUnprepareResourcesRequest,
 ) (*drav1.NodeUnprepareResourcesResponse, error) {
-	if err := d.called(ctx, "NodeUnprepareResources", request.Claims); err != nil {
+	if err := d.recordCall(ctx, "NodeUnprepareResources", request.Claims); err != nil {
 		return nil, err
 	}
 	response := &drav1.NodeUnprepareResourcesResponse{Claims: map[string]*drav1.NodeUnprepareResourceResponse{}}

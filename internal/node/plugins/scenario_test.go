@@ -110,7 +110,7 @@ func (p *play) run(t *testing.T, d *datadriven.TestData) (string, error) {
 		delete(p.drivers, name)
 		p.drain()
 		driver.stop(d.Cmd == "crash")
-		return "", p.await(func() bool { return !p.connected(driver) && !p.reporting(driver) })
+		return "", p.await(func() bool { return !p.isConnected(driver) && !p.hasReports(driver) })
 	case "remove-folder":
 		return "", p.removeFolder(filepath.Join(folderOf(p.dir, "node-0").registry(), d.CmdArgs[0].Key))
 	case "faults":
@@ -256,7 +256,7 @@ func (p *play) awaitRegistration(driver *testDriver) (string, error) {
 	case <-time.After(30 * time.Second):
 		return "", fmt.Errorf("plugin %s is not registered", driver.name)
 	}
-	return "", p.await(func() bool { return p.connected(driver) })
+	return "", p.await(func() bool { return p.isConnected(driver) })
 }
 
 // await waits for changes until the condition holds.
@@ -282,7 +282,7 @@ func (p *play) removeFolder(folder string) error {
 		if !strings.HasPrefix(driver.socket, folder+"/") {
 			continue
 		}
-		if err := p.await(func() bool { return !p.registered(driver) }); err != nil {
+		if err := p.await(func() bool { return !p.isRegistered(driver) }); err != nil {
 			return err
 		}
 		driver.stop(false)
@@ -297,17 +297,17 @@ func (p *play) drain() {
 	}
 }
 
-func (p *play) connected(d *testDriver) bool  { return p.find(d, (*plugin).isConnected) }
-func (p *play) registered(d *testDriver) bool { return p.find(d, func(*plugin) bool { return true }) }
+func (p *play) isConnected(d *testDriver) bool  { return p.find(d, (*plugin).isConnected) }
+func (p *play) isRegistered(d *testDriver) bool { return p.find(d, func(*plugin) bool { return true }) }
 
-// reporting reports whether the host has health reports of the plugin. It drops them when the
+// hasReports reports whether the host has health reports of the plugin. It drops them when the
 // stream ends, which it may notice later than the end of the connection.
-func (p *play) reporting(d *testDriver) bool {
+func (p *play) hasReports(d *testDriver) bool {
 	return p.find(d, func(other *plugin) bool { return len(other.reports) > 0 })
 }
 
-// reported reports whether these are the last reports that the host has.
-func (p *play) reported(d *testDriver, devices []*drahealthv1.DeviceHealth) bool {
+// isLastReport reports whether these are the last reports that the host has.
+func (p *play) isLastReport(d *testDriver, devices []*drahealthv1.DeviceHealth) bool {
 	return p.find(d, func(other *plugin) bool {
 		return !slices.ContainsFunc(devices, func(device *drahealthv1.DeviceHealth) bool {
 			last := other.reports[deviceKey{device.GetDevice().GetPoolName(), device.GetDevice().GetDeviceName()}]
@@ -337,7 +337,7 @@ func (p *play) report(d *datadriven.TestData) error {
 		devices = append(devices, driver.report(arg.Key, arg.Vals[0]))
 	}
 	driver.reports <- devices
-	return p.await(func() bool { return p.reported(driver, devices) })
+	return p.await(func() bool { return p.isLastReport(driver, devices) })
 }
 
 func (p *play) addClaim(t *testing.T, d *datadriven.TestData) {

@@ -64,14 +64,14 @@ func (u Usage) Held(placer *sched.Placer, unit *model.Unit) Devices {
 // Next returns the next step towards other devices, or records in the reasons why there is none.
 // Survivors are evicted only if the unit fits neither with other devices while they run, nor with
 // its own devices when pods that are being deleted have terminated.
-func (h *Devices) Next(placer *sched.Placer, unit *model.Unit, reasons *sched.Reasons) Step {
-	if h.stays {
-		reasons.Stay(h.broken, nil)
+func (d *Devices) Next(placer *sched.Placer, unit *model.Unit, reasons *sched.Reasons) Step {
+	if d.stays {
+		reasons.Stay(d.broken, nil)
 		return Nothing
 	}
 	elsewhere := reasons
-	if len(h.Idle) > 0 {
-		fits, then := placer.Elsewhere(unit, reasons, keysOf(h.Idle), nil)
+	if len(d.Idle) > 0 {
+		fits, then := placer.Elsewhere(unit, reasons, keysOf(d.Idle), nil)
 		switch {
 		case fits:
 			return Free
@@ -80,31 +80,31 @@ func (h *Devices) Next(placer *sched.Placer, unit *model.Unit, reasons *sched.Re
 		}
 		elsewhere = then
 	}
-	if len(h.used) > 0 {
-		fits, then := placer.Elsewhere(unit, reasons, append(keysOf(h.Idle), keysOf(h.used)...), h.Survivors)
+	if len(d.used) > 0 {
+		fits, then := placer.Elsewhere(unit, reasons, append(keysOf(d.Idle), keysOf(d.used)...), d.Survivors)
 		switch {
-		case fits && h.use != "":
-			reasons.Stay(h.use, nil)
+		case fits && d.use != "":
+			reasons.Stay(d.use, nil)
 			return Nothing
 		case fits:
-			return h.relocate(placer, unit, reasons)
+			return d.relocate(placer, unit, reasons)
 		case then.Unfinished:
 			return Continue
 		}
 		elsewhere = then
 	}
 	if elsewhere != reasons {
-		reasons.Stay(h.broken, elsewhere)
+		reasons.Stay(d.broken, elsewhere)
 	}
 	return Nothing
 }
 
 // relocate returns the next step for a gang that fits as a whole with other devices.
-func (h *Devices) relocate(placer *sched.Placer, unit *model.Unit, reasons *sched.Reasons) Step {
+func (d *Devices) relocate(placer *sched.Placer, unit *model.Unit, reasons *sched.Reasons) Step {
 	soon, then := placer.FitsSoon(unit, reasons)
 	switch {
 	case soon:
-		reasons.Stay(h.broken, nil)
+		reasons.Stay(d.broken, nil)
 		return Nothing
 	case then.Unfinished:
 		return Continue

@@ -15,18 +15,18 @@ type affinityGroup struct {
 // affinityGroups returns the members that require affinity for each other that no other pod
 // satisfies: no running pod, and no member that could be in a different domain itself. Single pods
 // follow the first of them wherever it is.
-func (g *input) affinityGroups() []affinityGroup {
-	if !g.prefersPacking() || !g.state.Terms.Any() {
+func (in *input) affinityGroups() []affinityGroup {
+	if !in.prefersPacking() || !in.state.Terms.Any() {
 		return nil
 	}
 	var list []affinityGroup
 	known := map[string]int{}
-	for _, c := range g.classes {
-		if !c.fitter.MatchesItself(g.state) {
+	for _, c := range in.classes {
+		if !c.fitter.MatchesItself(in.state) {
 			continue
 		}
 		for _, term := range c.fitter.Shape.Terms.Affinity {
-			if _, everywhere := g.state.Terms.Picked(term, ""); everywhere > 0 {
+			if _, everywhere := in.state.Terms.Picked(term, ""); everywhere > 0 {
 				continue
 			}
 			at, ok := known[term.ID]
@@ -38,13 +38,13 @@ func (g *input) affinityGroups() []affinityGroup {
 			list[at].classes = append(list[at].classes, c)
 		}
 	}
-	return slices.DeleteFunc(list, g.isSatisfiedByOthers)
+	return slices.DeleteFunc(list, in.isSatisfiedByOthers)
 }
 
 // isSatisfiedByOthers reports whether members outside the affinity group satisfy its affinity.
-func (g *input) isSatisfiedByOthers(a affinityGroup) bool {
-	return slices.ContainsFunc(g.classes, func(c *podClass) bool {
+func (in *input) isSatisfiedByOthers(a affinityGroup) bool {
+	return slices.ContainsFunc(in.classes, func(c *podClass) bool {
 		shape := c.fitter.Shape
-		return !slices.Contains(a.classes, c) && a.term.Matches(shape, g.state.Namespaces.Labels(shape.Namespace))
+		return !slices.Contains(a.classes, c) && a.term.Matches(shape, in.state.Namespaces.Labels(shape.Namespace))
 	})
 }

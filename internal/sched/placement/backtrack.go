@@ -66,73 +66,73 @@ func backtrack(f *filler, b *best, classes []*podClass, target int) bool {
 // inOrder continues with the next member of the cursor at this index, after skipped members were
 // skipped. Members of one class take nodes in rising order, from first on, because they are
 // interchangeable.
-func (r *backtracker) inOrder(at, first, skipped int) bool {
-	if len(r.filler.trial.pods) >= r.target {
+func (b *backtracker) inOrder(at, first, skipped int) bool {
+	if len(b.filler.trial.pods) >= b.target {
 		return true
 	}
-	r.best.recordProgress()
-	if at == len(r.cursors) {
+	b.best.recordProgress()
+	if at == len(b.cursors) {
 		return false
 	}
-	t := r.cursors[at]
+	t := b.cursors[at]
 	if t.placed == len(t.class.members) {
-		return r.inOrder(at+1, 0, skipped)
+		return b.inOrder(at+1, 0, skipped)
 	}
-	key := r.deadEnds.key(at, t.placed, first, skipped)
-	if r.deadEnds.known[key] {
+	key := b.deadEnds.key(at, t.placed, first, skipped)
+	if b.deadEnds.known[key] {
 		return false
 	}
 	for n := first; n < len(t.nodes); n++ {
-		if r.placeOn(t, t.nodes[n], func() bool { return r.inOrder(at, n, skipped) }) {
+		if b.placeOn(t, t.nodes[n], func() bool { return b.inOrder(at, n, skipped) }) {
 			return true
 		}
-		if r.filler.budget.exhausted {
+		if b.filler.budget.exhausted {
 			return false
 		}
 	}
 	// If a member is skipped, so are all that follow in its class: they could take its place.
 	skipped += len(t.class.members) - t.placed
-	if skipped <= r.skips && r.inOrder(at+1, 0, skipped) {
+	if skipped <= b.skips && b.inOrder(at+1, 0, skipped) {
 		return true
 	}
-	r.deadEnds.known[key] = !r.filler.budget.exhausted
+	b.deadEnds.known[key] = !b.filler.budget.exhausted
 	return false
 }
 
 // inAnyOrder continues with a member of any class on any node.
-func (r *backtracker) inAnyOrder() bool {
-	if len(r.filler.trial.pods) >= r.target {
+func (b *backtracker) inAnyOrder() bool {
+	if len(b.filler.trial.pods) >= b.target {
 		return true
 	}
-	r.best.recordProgress()
-	position := make([]int, len(r.cursors))
-	for i, t := range r.cursors {
+	b.best.recordProgress()
+	position := make([]int, len(b.cursors))
+	for i, t := range b.cursors {
 		position[i] = t.placed
 	}
-	key := r.deadEnds.key(position...)
-	if r.deadEnds.known[key] {
+	key := b.deadEnds.key(position...)
+	if b.deadEnds.known[key] {
 		return false
 	}
-	for _, t := range r.cursors {
+	for _, t := range b.cursors {
 		if t.placed == len(t.class.members) {
 			continue
 		}
 		for _, info := range t.nodes {
-			if r.placeOn(t, info, r.inAnyOrder) {
+			if b.placeOn(t, info, b.inAnyOrder) {
 				return true
 			}
-			if r.filler.budget.exhausted {
+			if b.filler.budget.exhausted {
 				return false
 			}
 		}
 	}
-	r.deadEnds.known[key] = true
+	b.deadEnds.known[key] = true
 	return false
 }
 
 // placeOn tries the next member of a class on one node, with each choice of devices.
-func (r *backtracker) placeOn(t *classCursor, info *model.NodeInfo, goOn func() bool) bool {
-	trial, budget := r.filler.trial, r.filler.budget
+func (b *backtracker) placeOn(t *classCursor, info *model.NodeInfo, goOn func() bool) bool {
+	trial, budget := b.filler.trial, b.filler.budget
 	if !budget.step() {
 		return false
 	}
@@ -147,13 +147,13 @@ func (r *backtracker) placeOn(t *classCursor, info *model.NodeInfo, goOn func() 
 		}
 		mark := trial.mark()
 		trial.assign(m, info, choice, draws)
-		before := r.deadEnds.take(t, info.Name, choice)
+		before := b.deadEnds.take(t, info.Name, choice)
 		t.placed++
 		if goOn() {
 			return true
 		}
 		t.placed--
-		r.deadEnds.taken = before
+		b.deadEnds.taken = before
 		trial.undo(mark)
 		return false
 	}

@@ -31,59 +31,59 @@ type claimUse struct {
 }
 
 // addUse adds the claim of an entry. Another entry may already name the claim.
-func (m *podCandidate) addUse(key model.Key, entry *model.PodClaim) {
-	for i := range m.uses {
-		if m.uses[i].claim == key {
-			m.uses[i].containers = append(m.uses[i].containers, entry.Containers...)
+func (c *podCandidate) addUse(key model.Key, entry *model.PodClaim) {
+	for i := range c.uses {
+		if c.uses[i].claim == key {
+			c.uses[i].containers = append(c.uses[i].containers, entry.Containers...)
 			return
 		}
 	}
-	m.uses = append(m.uses, claimUse{
+	c.uses = append(c.uses, claimUse{
 		claim: key, group: entry.Group, containers: slices.Clone(entry.Containers),
 	})
 }
 
 // owns reports whether the claim is one of the pod's own claims.
-func (m *podCandidate) owns(key model.Key) bool {
-	return slices.ContainsFunc(m.own, func(claim *model.Claim) bool { return claim.Key == key })
+func (c *podCandidate) owns(key model.Key) bool {
+	return slices.ContainsFunc(c.own, func(claim *model.Claim) bool { return claim.Key == key })
 }
 
 // hasAlone reports whether the claim was generated for the pod or its PodGroup, so that no other
 // group uses it.
-func (m *podCandidate) hasAlone(claim *model.Claim) bool {
-	return claim.Controller == m.pod.UID || m.group != nil && claim.Controller == m.group.UID
+func (c *podCandidate) hasAlone(claim *model.Claim) bool {
+	return claim.Controller == c.pod.UID || c.group != nil && claim.Controller == c.group.UID
 }
 
 // extendedKey returns the key of the claim that the pod has, or would get, for extended resources.
-func (m *podCandidate) extendedKey() model.Key {
-	return model.Key{Namespace: m.pod.Key.Namespace, Name: m.pod.Extended}
+func (c *podCandidate) extendedKey() model.Key {
+	return model.Key{Namespace: c.pod.Key.Namespace, Name: c.pod.Extended}
 }
 
 // needsNewClaim reports whether a claim must be created for the pod where its class has this form.
-func (m *podCandidate) needsNewClaim(f *claimForm) bool {
-	return len(f.requests) > 0 && m.createdClaim == nil
+func (c *podCandidate) needsNewClaim(f *claimForm) bool {
+	return len(f.requests) > 0 && c.createdClaim == nil
 }
 
 // newClaim returns the claim that is created for the pod.
-func (m *podCandidate) newClaim(f *claimForm) *model.Claim {
-	return &model.Claim{Key: m.extendedKey(), Controller: m.pod.UID, Requests: f.requests}
+func (c *podCandidate) newClaim(f *claimForm) *model.Claim {
+	return &model.Claim{Key: c.extendedKey(), Controller: c.pod.UID, Requests: f.requests}
 }
 
 // claims returns the pod's claims that need devices, in the order of the form's problem.
-func (m *podCandidate) claims(f *claimForm) []*model.Claim {
-	if !m.needsNewClaim(f) {
-		return m.own
+func (c *podCandidate) claims(f *claimForm) []*model.Claim {
+	if !c.needsNewClaim(f) {
+		return c.own
 	}
-	return append(slices.Clip(m.own), m.newClaim(f))
+	return append(slices.Clip(c.own), c.newClaim(f))
 }
 
 // extendedStatus returns the pod's status for its claim for extended resources, or nil.
-func (m *podCandidate) extendedStatus(f *claimForm) *corev1.PodExtendedResourceClaimStatus {
+func (c *podCandidate) extendedStatus(f *claimForm) *corev1.PodExtendedResourceClaimStatus {
 	if len(f.requests) == 0 {
 		return nil
 	}
 	return &corev1.PodExtendedResourceClaimStatus{
-		ResourceClaimName: m.pod.Extended, RequestMappings: f.mappings,
+		ResourceClaimName: c.pod.Extended, RequestMappings: f.mappings,
 	}
 }
 

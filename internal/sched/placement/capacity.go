@@ -69,23 +69,23 @@ func refutes(classes []*podClass, target int) bool {
 }
 
 // add counts for one class: what nodes have left, and devices that its own claims could have.
-func (s *capacity) add(c *podClass, together bool) {
+func (ca *capacity) add(c *podClass, together bool) {
 	pods, devices := c.capacity(c.usableNodes(), together, func(info *model.NodeInfo) {
-		if s.nodes[info.Name] {
+		if ca.nodes[info.Name] {
 			return
 		}
-		s.nodes[info.Name] = true
+		ca.nodes[info.Name] = true
 		for name, amount := range info.Free {
-			s.free[name] = model.AddAmounts(s.free[name], max(0, amount))
+			ca.free[name] = model.AddAmounts(ca.free[name], max(0, amount))
 		}
 	})
-	s.devices.addAll(devices)
-	s.members += min(pods, len(c.members))
+	ca.devices.addAll(devices)
+	ca.members += min(pods, len(c.members))
 }
 
 // fitsInTotal reports whether the smallest target requests for each resource fit into the sum over
 // all nodes.
-func (s *capacity) fitsInTotal(classes []*podClass, target int) bool {
+func (ca *capacity) fitsInTotal(classes []*podClass, target int) bool {
 	requested := map[corev1.ResourceName][]int64{}
 	for _, c := range classes {
 		for range c.members {
@@ -106,7 +106,7 @@ func (s *capacity) fitsInTotal(classes []*podClass, target int) bool {
 		for _, amount := range amounts[:least] {
 			sum = model.AddAmounts(sum, amount)
 		}
-		if sum > s.free[name] {
+		if sum > ca.free[name] {
 			return false
 		}
 	}
@@ -154,9 +154,9 @@ func (c *podClass) addFreeDevices(info *model.NodeInfo, devices freeDevices) boo
 
 // lacksDevices reports whether there are too few free devices for Min members even if all nodes had
 // enough resources.
-func (g *input) lacksDevices() bool {
+func (in *input) lacksDevices() bool {
 	members := 0
-	for _, c := range g.classes {
+	for _, c := range in.classes {
 		if c.minDevices() == 0 {
 			members += len(c.members)
 			continue
@@ -167,5 +167,5 @@ func (g *input) lacksDevices() bool {
 		}
 		members += min(len(c.members), devices.total()/c.minDevices())
 	}
-	return members < g.unit.Min
+	return members < in.unit.Min
 }

@@ -24,9 +24,9 @@ type sharedClaims struct {
 
 // greedyCost returns what it costs in steps to place everything at the first try. It is not taken
 // from the budget.
-func (g *input) greedyCost() int {
-	steps := len(g.members)
-	for _, c := range g.classes {
+func (in *input) greedyCost() int {
+	steps := len(in.members)
+	for _, c := range in.classes {
 		most := 0
 		for _, f := range c.forms() {
 			if f.problem != nil {
@@ -35,7 +35,7 @@ func (g *input) greedyCost() int {
 		}
 		steps += len(c.members) * most
 	}
-	for _, s := range g.shared {
+	for _, s := range in.shared {
 		steps += s.problem.MaxDevices()
 	}
 	return steps

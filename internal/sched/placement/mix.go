@@ -13,18 +13,18 @@ import (
 type mix []int
 
 // sum returns the number of members.
-func (x mix) sum() int {
+func (m mix) sum() int {
 	n := 0
-	for _, members := range x {
+	for _, members := range m {
 		n += members
 	}
 	return n
 }
 
 // key returns a string that is equal for equal mixes at the same position.
-func (x mix) key(position int) string {
+func (m mix) key(position int) string {
 	key := binary.AppendUvarint(nil, uint64(position))
-	for _, members := range x {
+	for _, members := range m {
 		key = binary.AppendUvarint(key, uint64(members))
 	}
 	return string(key)
@@ -120,9 +120,9 @@ func (m *mixer) findFrom(at int, left mix, wanted int) alloc.Outcome {
 }
 
 // contains reports whether the mix has at least as many members of each class as the other.
-func (x mix) contains(other mix) bool {
-	for i := range x {
-		if x[i] < other[i] {
+func (m mix) contains(other mix) bool {
+	for i := range m {
+		if m[i] < other[i] {
 			return false
 		}
 	}
@@ -130,8 +130,8 @@ func (x mix) contains(other mix) bool {
 }
 
 // minus returns what is left of x without the other.
-func (x mix) minus(other mix) mix {
-	left := slices.Clone(x)
+func (m mix) minus(other mix) mix {
+	left := slices.Clone(m)
 	for i := range left {
 		left[i] -= other[i]
 	}

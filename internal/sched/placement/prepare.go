@@ -54,16 +54,16 @@ func (g *gatherer) prepareShared() {
 }
 
 // problems returns the allocation problems of all classes and shared claims.
-func (g *input) problems() []*alloc.Problem {
+func (in *input) problems() []*alloc.Problem {
 	var problems []*alloc.Problem
-	for _, c := range g.classes {
+	for _, c := range in.classes {
 		for _, f := range c.forms() {
 			if f.problem != nil {
 				problems = append(problems, f.problem)
 			}
 		}
 	}
-	for _, s := range g.shared {
+	for _, s := range in.shared {
 		problems = append(problems, s.problem)
 	}
 	return problems
@@ -79,12 +79,12 @@ func (g *gatherer) refuse(c *podClass, cause *alloc.Reason) {
 }
 
 // findSharedClaims returns the claims without an allocation that members share.
-func (g *input) findSharedClaims() []*sharedClaims {
+func (in *input) findSharedClaims() []*sharedClaims {
 	users := map[model.Key][]*podClass{}
 	var order []model.Key
-	for _, c := range g.classes {
+	for _, c := range in.classes {
 		for _, key := range c.claims {
-			if claim, _ := g.state.Claims.Get(key); claim.Allocation != nil {
+			if claim, _ := in.state.Claims.Get(key); claim.Allocation != nil {
 				continue
 			}
 			if users[key] == nil {
@@ -95,7 +95,7 @@ func (g *input) findSharedClaims() []*sharedClaims {
 	}
 	var list []*sharedClaims
 	for _, key := range order {
-		claim, _ := g.state.Claims.Get(key)
+		claim, _ := in.state.Claims.Get(key)
 		at := slices.IndexFunc(list, func(s *sharedClaims) bool { return slices.Equal(s.classes, users[key]) })
 		if at < 0 {
 			at = len(list)

@@ -46,7 +46,7 @@ func (b *budgets) violationsOf(v *victim, used map[*model.Budget]int) int {
 	n := 0
 	for _, pod := range v.pods {
 		violates := false
-		for _, budget := range b.of(pod) {
+		for _, budget := range b.budgetsOf(pod) {
 			used[budget]++
 			violates = violates || used[budget] > budget.Allowed
 		}
@@ -57,8 +57,8 @@ func (b *budgets) violationsOf(v *victim, used map[*model.Budget]int) int {
 	return n
 }
 
-// of returns the budgets that cover the pod.
-func (b *budgets) of(pod *model.Pod) []*model.Budget {
+// budgetsOf returns the budgets that cover the pod.
+func (b *budgets) budgetsOf(pod *model.Pod) []*model.Budget {
 	all := b.state.Budgets.List(pod.Key.Namespace)
 	if len(all) == 0 {
 		return nil

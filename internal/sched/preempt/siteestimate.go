@@ -41,76 +41,76 @@ func (e *estimator) newSiteEstimate(nodes []*model.NodeInfo) *siteEstimate {
 }
 
 // isEnough reports whether the unit could be placed by all that is counted.
-func (c *siteEstimate) isEnough() bool {
-	if c.missing > 0 {
+func (e *siteEstimate) isEnough() bool {
+	if e.missing > 0 {
 		return false
 	}
 	members := 0
-	for i := range c.shapes {
-		members += min(c.shapes[i].pods, c.fits[i])
+	for i := range e.shapes {
+		members += min(e.shapes[i].pods, e.fits[i])
 	}
-	return members >= c.unit.Min
+	return members >= e.unit.Min
 }
 
 // evict counts what is free without a victim.
-func (c *siteEstimate) evict(v *victim) { c.add(v, 1) }
+func (e *siteEstimate) evict(v *victim) { e.add(v, 1) }
 
 // putBack reverts evict.
-func (c *siteEstimate) putBack(v *victim) { c.add(v, -1) }
+func (e *siteEstimate) putBack(v *victim) { e.add(v, -1) }
 
 // add adds what a victim has to what is free, or subtracts it if sign is -1.
-func (c *siteEstimate) add(v *victim, sign int) {
+func (e *siteEstimate) add(v *victim, sign int) {
 	for _, pod := range v.pods {
-		at, ok := c.indices[pod.Node]
-		if !ok || c.nodes[at].estimate != c.number {
+		at, ok := e.indices[pod.Node]
+		if !ok || e.nodes[at].estimate != e.number {
 			continue
 		}
-		for i, free := range c.nodes[at].free {
+		for i, free := range e.nodes[at].free {
 			if free == nil {
 				continue
 			}
-			c.fits[i] -= c.shapes[i].FitsInto(free)
+			e.fits[i] -= e.shapes[i].FitsInto(free)
 			if sign > 0 {
-				c.shapes[i].Add(free, pod)
+				e.shapes[i].Add(free, pod)
 			} else {
-				c.shapes[i].Subtract(free, pod)
+				e.shapes[i].Subtract(free, pod)
 			}
-			c.fits[i] += c.shapes[i].FitsInto(free)
+			e.fits[i] += e.shapes[i].FitsInto(free)
 		}
 	}
-	if len(c.pools) > 0 {
-		c.missing -= sign * c.gain(v)
+	if len(e.pools) > 0 {
+		e.missing -= sign * e.gain(v)
 	}
 }
 
 // countDevices sets how many devices are missing. For one node that is known if each request needs
 // devices of its own, and nothing else matters; otherwise it is known to be one or more. Several
 // nodes may share a pool, so that there may be fewer devices than counted for them, and never more.
-func (c *siteEstimate) countDevices(nodes []*model.NodeInfo) {
-	needed, ok := c.demand.Least(c.unit.Min)
+func (e *siteEstimate) countDevices(nodes []*model.NodeInfo) {
+	needed, ok := e.demand.Least(e.unit.Min)
 	if !ok || needed == 0 {
 		return
 	}
 	free, exact := 0, true
 	for _, info := range nodes {
-		n, counted, insufficient := c.demand.Free(info)
+		n, counted, insufficient := e.demand.Free(info)
 		if !counted && (len(nodes) > 1 || !insufficient) {
 			return
 		}
 		free, exact = free+n, exact && counted
 	}
-	c.exact, c.missing = exact, max(0, needed-free)
+	e.exact, e.missing = exact, max(0, needed-free)
 	if !exact {
-		c.missing = 1
+		e.missing = 1
 	}
-	if c.missing == 0 {
+	if e.missing == 0 {
 		return
 	}
 	for _, info := range nodes {
-		views := c.preemptor.trial.state.Devices.Pools(info)
+		views := e.preemptor.trial.state.Devices.Pools(info)
 		for i := range views {
-			if !slices.Contains(c.pools, views[i].ID) {
-				c.pools = append(c.pools, views[i].ID)
+			if !slices.Contains(e.pools, views[i].ID) {
+				e.pools = append(e.pools, views[i].ID)
 			}
 		}
 	}
@@ -118,15 +118,15 @@ func (c *siteEstimate) countDevices(nodes []*model.NodeInfo) {
 
 // gain returns how many devices of a victim the unit could use. A device that several victims have
 // counts for each.
-func (c *siteEstimate) gain(v *victim) int {
-	devices, known := c.heldDevices[v]
+func (e *siteEstimate) gain(v *victim) int {
+	devices, known := e.heldDevices[v]
 	if !known {
-		devices = c.heldBy(v)
-		c.heldDevices[v] = devices
+		devices = e.heldBy(v)
+		e.heldDevices[v] = devices
 	}
 	n := 0
 	for i := range devices {
-		if slices.Contains(c.pools, devices[i].pool) && (devices[i].usable || !c.exact) {
+		if slices.Contains(e.pools, devices[i].pool) && (devices[i].usable || !e.exact) {
 			n++
 		}
 	}

@@ -190,38 +190,38 @@ type entries struct {
 	indices map[model.UnitKey]int
 }
 
-func (h *entries) put(entry Entry) {
-	if at, ok := h.indices[entry.Key]; ok {
-		h.list[at] = entry
-		heap.Fix(h, at)
+func (e *entries) put(entry Entry) {
+	if at, ok := e.indices[entry.Key]; ok {
+		e.list[at] = entry
+		heap.Fix(e, at)
 		return
 	}
-	heap.Push(h, entry)
+	heap.Push(e, entry)
 }
 
-func (h *entries) remove(key model.UnitKey) {
-	if at, ok := h.indices[key]; ok {
-		heap.Remove(h, at)
+func (e *entries) remove(key model.UnitKey) {
+	if at, ok := e.indices[key]; ok {
+		heap.Remove(e, at)
 	}
 }
 
-func (h *entries) Len() int           { return len(h.list) }
-func (h *entries) Less(i, j int) bool { return h.list[i].before(&h.list[j]) }
+func (e *entries) Len() int           { return len(e.list) }
+func (e *entries) Less(i, j int) bool { return e.list[i].before(&e.list[j]) }
 
-func (h *entries) Swap(i, j int) {
-	h.list[i], h.list[j] = h.list[j], h.list[i]
-	h.indices[h.list[i].Key], h.indices[h.list[j].Key] = i, j
+func (e *entries) Swap(i, j int) {
+	e.list[i], e.list[j] = e.list[j], e.list[i]
+	e.indices[e.list[i].Key], e.indices[e.list[j].Key] = i, j
 }
 
-func (h *entries) Push(x any) {
+func (e *entries) Push(x any) {
 	entry := x.(Entry)
-	h.indices[entry.Key] = len(h.list)
-	h.list = append(h.list, entry)
+	e.indices[entry.Key] = len(e.list)
+	e.list = append(e.list, entry)
 }
 
-func (h *entries) Pop() any {
-	last := h.list[len(h.list)-1]
-	h.list = h.list[:len(h.list)-1]
-	delete(h.indices, last.Key)
+func (e *entries) Pop() any {
+	last := e.list[len(e.list)-1]
+	e.list = e.list[:len(e.list)-1]
+	delete(e.indices, last.Key)
 	return last
 }

@@ -112,39 +112,39 @@ func (c *Cache) RankAll(in *Input, set *nodefit.NodeSet, e Examiner) *Ranking {
 
 // update examines the nodes that have changed. It returns false if devices of a node cannot be
 // counted.
-func (k *cachedRanking) update(in *Input, set *nodefit.NodeSet, e Examiner) bool {
+func (r *cachedRanking) update(in *Input, set *nodefit.NodeSet, e Examiner) bool {
 	shared := uint64(0)
 	if in.Devices {
 		shared = in.State.Devices.SharedVersion()
 	}
-	changes := k.changes
-	k.changes = in.State.Nodes.Changes()
-	if k.set != set || k.images != in.images || k.shared != shared {
-		k.set, k.images, k.shared = set, in.images, shared
-		return k.start(in, e)
+	changes := r.changes
+	r.changes = in.State.Nodes.Changes()
+	if r.set != set || r.images != in.images || r.shared != shared {
+		r.set, r.images, r.shared = set, in.images, shared
+		return r.start(in, e)
 	}
-	k.restart()
+	r.restart()
 	for info := range in.State.Nodes.ChangedSince(changes) {
-		if at, ok := k.find(info); ok {
+		if at, ok := r.find(info); ok {
 			if !e.IsCounted(info) {
 				return false
 			}
 			candidate, _ := in.examine(e, info)
-			k.change(at, candidate)
+			r.change(at, candidate)
 		}
 	}
 	return true
 }
 
-func (k *cachedRanking) start(in *Input, e Examiner) bool {
-	k.list = slices.Grow(k.list[:0], len(k.set.Nodes))
-	for _, info := range k.set.Nodes {
+func (r *cachedRanking) start(in *Input, e Examiner) bool {
+	r.list = slices.Grow(r.list[:0], len(r.set.Nodes))
+	for _, info := range r.set.Nodes {
 		if !e.IsCounted(info) {
 			return false
 		}
 		candidate, _ := in.examine(e, info)
-		k.list = append(k.list, candidate)
+		r.list = append(r.list, candidate)
 	}
-	k.reset(k.list)
+	r.reset(r.list)
 	return true
 }

@@ -142,7 +142,7 @@ func (p *Placement) combinations(
 		return true
 	}
 	rest := groups[1:]
-	for len(rest) > 0 && p.likeness.alike(first, rest[0]) {
+	for len(rest) > 0 && p.likeness.areAlike(first, rest[0]) {
 		rest = rest[1:]
 	}
 	return p.combinations(rest, size, chosen, try)

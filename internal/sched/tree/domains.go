@@ -106,7 +106,7 @@ func (p *Placement) required(t *model.Tree) []*model.Tree {
 		return []*model.Tree{t}
 	}
 	able := slices.DeleteFunc(slices.Clone(t.Children), func(child *model.Tree) bool { return !child.CanBePlaced() })
-	differs := func(child *model.Tree) bool { return !p.likeness.alike(child, able[0]) }
+	differs := func(child *model.Tree) bool { return !p.likeness.areAlike(child, able[0]) }
 	switch {
 	case len(able) <= t.Min():
 	case slices.ContainsFunc(able, differs):

@@ -34,7 +34,7 @@ func newLikeness(state *model.State) likeness {
 	return likeness{state: state, descriptions: map[*model.Tree]string{}, kinds: map[*model.Tree]int{}}
 }
 
-func (l *likeness) alike(a, b *model.Tree) bool { return l.signature(a) == l.signature(b) }
+func (l *likeness) areAlike(a, b *model.Tree) bool { return l.signature(a) == l.signature(b) }
 
 // ordered returns children with those that are alike next to each other, the largest first.
 func (l *likeness) ordered(children []*model.Tree) []*model.Tree {

@@ -107,7 +107,7 @@ func (f *family) place(at, placed int, r run) bool {
 	if at == len(f.children) {
 		return placed >= f.tree.Min() && f.then()
 	}
-	if at > 0 && !f.likeness.alike(f.children[at-1], f.children[at]) {
+	if at > 0 && !f.likeness.areAlike(f.children[at-1], f.children[at]) {
 		r = run{}
 	}
 	if f.exhausted() || !f.suffices(at, placed, &r) {
@@ -128,7 +128,7 @@ func (f *family) place(at, placed int, r run) bool {
 // that are alike are counted in their domains.
 func (f *family) suffices(at, placed int, r *run) bool {
 	child, alike := f.children[at], 1
-	for alike < len(f.children)-at && f.likeness.alike(child, f.children[at+alike]) {
+	for alike < len(f.children)-at && f.likeness.areAlike(child, f.children[at+alike]) {
 		alike++
 	}
 	others := len(f.children) - at - alike

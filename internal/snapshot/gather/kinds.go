@@ -28,108 +28,108 @@ func kinds(set *client.Set, plain kubernetes.Interface) []kind {
 	const core, apps, dra, scheduling = "", "apps", "resource.k8s.io", "scheduling.k8s.io"
 	limitRanges := func(namespace string) typed.LimitRangeInterface { return plain.CoreV1().LimitRanges(namespace) }
 	return []kind{
-		{"nodes", core, false, false, "no node is known and nothing can be explained", cluster(set.Nodes)},
+		{"nodes", core, false, false, "no node is known and nothing can be explained", clusterSource(set.Nodes)},
 		{
 			"namespaces", core, false, false,
 			"pod affinity by namespace labels, and which namespaces may use admin access, are not known",
-			cluster(set.Namespaces),
+			clusterSource(set.Namespaces),
 		},
 		{
 			"pods", core, true, false,
 			"the free resources of nodes and the consumers of claims are not known",
-			spaced(set.Pods),
+			namespacedSource(set.Pods),
 		},
 		{
 			"podgroups", set.Dialect().GroupVersion().Group, true, false,
 			"which pods have to be scheduled together is not known",
-			spaced(set.PodGroups),
+			namespacedSource(set.PodGroups),
 		},
 		{
 			"compositepodgroups", scheduling, true, false,
 			"which PodGroups have to be scheduled together is not known",
-			spaced(set.CompositePodGroups),
+			namespacedSource(set.CompositePodGroups),
 		},
 		{
 			"priorityclasses", scheduling, false, false,
 			"the names of priorities are not known",
-			cluster(set.PriorityClasses),
+			clusterSource(set.PriorityClasses),
 		},
-		{"resourceclaims", dra, true, false, "devices that are in use look free", spaced(set.ResourceClaims)},
+		{"resourceclaims", dra, true, false, "devices that are in use look free", namespacedSource(set.ResourceClaims)},
 		{
 			"resourceclaimtemplates", dra, true, false,
 			"whether a missing claim has a template is not known",
-			spaced(set.ResourceClaimTemplates),
+			namespacedSource(set.ResourceClaimTemplates),
 		},
 		{
 			"clusterresourceclaimtemplates", dra, false, false,
 			"whether a missing claim has a template is not known",
-			cluster(set.ClusterResourceClaimTemplates),
+			clusterSource(set.ClusterResourceClaimTemplates),
 		},
-		{"deviceclasses", dra, false, false, "no device class is known", cluster(set.DeviceClasses)},
-		{"resourceslices", dra, false, false, "no device is known", cluster(set.ResourceSlices)},
+		{"deviceclasses", dra, false, false, "no device class is known", clusterSource(set.DeviceClasses)},
+		{"resourceslices", dra, false, false, "no device is known", clusterSource(set.ResourceSlices)},
 		{
 			"devicetaintrules", dra, false, false,
 			"devices that a rule taints look usable",
-			cluster(set.DeviceTaintRules),
+			clusterSource(set.DeviceTaintRules),
 		},
 		{
 			"resourcequotas", core, true, false,
 			"whether a quota stands in the way is not known",
-			spaced(set.ResourceQuotas),
+			namespacedSource(set.ResourceQuotas),
 		},
 		{
 			"poddisruptionbudgets", "policy", true, false,
 			"which pods are protected from preemption is not known",
-			spaced(set.PodDisruptionBudgets),
+			namespacedSource(set.PodDisruptionBudgets),
 		},
 		{
 			"services", core, true, false,
 			"which pods serve together, and are spread by default, is not known",
-			spaced(set.Services),
+			namespacedSource(set.Services),
 		},
 		{
 			"persistentvolumes", core, false, false,
 			"from which nodes volumes can be used is not known",
-			cluster(set.PersistentVolumes),
+			clusterSource(set.PersistentVolumes),
 		},
 		{
 			"persistentvolumeclaims", core, true, false,
 			"pods that mount a claim look as if it did not exist",
-			spaced(set.PersistentVolumeClaims),
+			namespacedSource(set.PersistentVolumeClaims),
 		},
 		{
 			"csinodes", "storage.k8s.io", false, false,
 			"how many volumes can be attached to a node is not known",
-			cluster(set.CSINodes),
+			clusterSource(set.CSINodes),
 		},
-		{"jobs", "batch", true, false, "nothing is known of Jobs", spaced(set.Jobs)},
+		{"jobs", "batch", true, false, "nothing is known of Jobs", namespacedSource(set.Jobs)},
 		{
 			"statefulsets", apps, true, false,
 			"whether a StatefulSet creates its pods one by one is not known",
-			spaced(set.StatefulSets),
+			namespacedSource(set.StatefulSets),
 		},
 		{
 			"workloads", set.Dialect().GroupVersion().Group, true, true,
 			"PodGroups of new Jobs that name a Workload are not planned",
-			spaced(set.Workloads),
+			namespacedSource(set.Workloads),
 		},
 		{
 			"deployments", apps, true, true,
 			"evicted pods of Deployments look as if nothing replaced them",
-			spaced(set.Deployments),
+			namespacedSource(set.Deployments),
 		},
 		{
 			"replicasets", apps, true, true,
 			"evicted pods of ReplicaSets look as if nothing replaced them",
-			spaced(set.ReplicaSets),
+			namespacedSource(set.ReplicaSets),
 		},
 		{
 			"daemonsets", apps, true, true,
 			"new nodes look as if no DaemonSet created pods there",
-			spaced(set.DaemonSets),
+			namespacedSource(set.DaemonSets),
 		},
-		{"limitranges", core, true, true, "requests that a LimitRange sets are not planned", spaced(limitRanges)},
-		{"events", core, true, false, "there is no history", spaced(set.Events)},
+		{"limitranges", core, true, true, "requests that a LimitRange sets are not planned", namespacedSource(limitRanges)},
+		{"events", core, true, false, "there is no history", namespacedSource(set.Events)},
 	}
 }
 
@@ -145,11 +145,11 @@ type lister[L runtime.Object] interface {
 	Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
 }
 
-func cluster[L runtime.Object, C lister[L]](of func() C) source {
-	return spaced(func(string) C { return of() })
+func clusterSource[L runtime.Object, C lister[L]](of func() C) source {
+	return namespacedSource(func(string) C { return of() })
 }
 
-func spaced[L runtime.Object, C lister[L]](of func(namespace string) C) source {
+func namespacedSource[L runtime.Object, C lister[L]](of func(namespace string) C) source {
 	return source{
 		list: func(ctx context.Context, namespace string, opts metav1.ListOptions) (runtime.Object, error) {
 			return of(namespace).List(ctx, opts)

@@ -47,22 +47,22 @@ func inOrder(steps ...func() error) error {
 func (w *writer) cluster(ctx context.Context, o *snapshot.Objects) error {
 	set := w.set
 	return inOrder(
-		func() error { return createAll(ctx, w, o.Namespaces, anywhere(set.Namespaces), nil) },
-		func() error { return createAll(ctx, w, o.PriorityClasses, anywhere(set.PriorityClasses), nil) },
-		func() error { return createAll(ctx, w, o.Classes, anywhere(set.DeviceClasses), nil) },
-		func() error { return createAll(ctx, w, o.TaintRules, anywhere(set.DeviceTaintRules), nil) },
+		func() error { return createAll(ctx, w, o.Namespaces, ignoreNamespace(set.Namespaces), nil) },
+		func() error { return createAll(ctx, w, o.PriorityClasses, ignoreNamespace(set.PriorityClasses), nil) },
+		func() error { return createAll(ctx, w, o.Classes, ignoreNamespace(set.DeviceClasses), nil) },
+		func() error { return createAll(ctx, w, o.TaintRules, ignoreNamespace(set.DeviceTaintRules), nil) },
 		func() error { return createAll(ctx, w, o.Templates, set.ResourceClaimTemplates, nil) },
 		func() error {
-			return createAll(ctx, w, o.ClusterTemplates, anywhere(set.ClusterResourceClaimTemplates), nil)
+			return createAll(ctx, w, o.ClusterTemplates, ignoreNamespace(set.ClusterResourceClaimTemplates), nil)
 		},
 		func() error { return createAll(ctx, w, withoutAddresses(o.Services), set.Services, nil) },
-		func() error { return createAll(ctx, w, o.CSINodes, anywhere(set.CSINodes), nil) },
+		func() error { return createAll(ctx, w, o.CSINodes, ignoreNamespace(set.CSINodes), nil) },
 		func() error {
 			return createAll(
 				ctx,
 				w,
 				o.Volumes,
-				anywhere(set.PersistentVolumes),
+				ignoreNamespace(set.PersistentVolumes),
 				func(ctx context.Context, created, original *corev1.PersistentVolume) error {
 					created.Status = original.Status
 					_, err := set.PersistentVolumes().UpdateStatus(ctx, created, metav1.UpdateOptions{})

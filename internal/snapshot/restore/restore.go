@@ -82,5 +82,5 @@ func createAll[T client.Object, C creator[T]](
 	return tasks.Wait()
 }
 
-// anywhere makes a client of a kind without namespaces one that takes a namespace.
-func anywhere[C any](of func() C) func(string) C { return func(string) C { return of() } }
+// ignoreNamespace makes a client of a kind without namespaces one that takes a namespace.
+func ignoreNamespace[C any](of func() C) func(string) C { return func(string) C { return of() } }

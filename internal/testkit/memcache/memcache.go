@@ -41,7 +41,7 @@ func (c *Cache[T]) Put(object T) {
 		}
 		in.add(k, object)
 	}
-	c.tell(old, object)
+	c.notify(old, object)
 }
 
 // Delete takes an object away, and tells the handlers.
@@ -55,10 +55,10 @@ func (c *Cache[T]) Delete(namespace, name string) {
 		in.drop(key(namespace, name), old)
 	}
 	var none T
-	c.tell(old, none)
+	c.notify(old, none)
 }
 
-func (c *Cache[T]) tell(old, now T) {
+func (c *Cache[T]) notify(old, now T) {
 	for _, handler := range c.handlers {
 		handler(old, now)
 	}
@@ -104,17 +104,17 @@ func (c *Cache[T]) ByIndex(name, key string) []T {
 	return list
 }
 
-func (in *index[T]) add(k string, object T) {
-	for _, key := range in.keys(object) {
-		if in.names[key] == nil {
-			in.names[key] = map[string]bool{}
+func (i *index[T]) add(k string, object T) {
+	for _, key := range i.keys(object) {
+		if i.names[key] == nil {
+			i.names[key] = map[string]bool{}
 		}
-		in.names[key][k] = true
+		i.names[key][k] = true
 	}
 }
 
-func (in *index[T]) drop(k string, object T) {
-	for _, key := range in.keys(object) {
-		delete(in.names[key], k)
+func (i *index[T]) drop(k string, object T) {
+	for _, key := range i.keys(object) {
+		delete(i.names[key], k)
 	}
 }

@@ -42,7 +42,7 @@ func (j journal) Begin(_ context.Context, name string, entry []byte, versions ma
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_ = j.server.Resume(ctx) // it fails where the server is killed
-	m.live()
+	m.revive()
 	return nil, errKilled
 }
 
@@ -93,8 +93,8 @@ func (m *Memory) beginToDie() bool {
 	return true
 }
 
-// live ends what beginToDie has begun: a new server serves the Memory.
-func (m *Memory) live() {
+// revive ends what beginToDie has begun: a new server serves the Memory.
+func (m *Memory) revive() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.killed = false

@@ -170,7 +170,7 @@ func (m *Memory) putLocked(key string, over uint64, object runtime.Object) (reco
 	c := Change{Resource: resourceOf(key), Before: old.object, After: object, key: key, revision: m.revision}
 	m.history = append(m.history, c)
 	for w := range m.watchers {
-		w.hear(c)
+		w.onChange(c)
 	}
 	return now, true
 }

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// give copies a stored object into the object of a caller.
-func (s *store) give(r record, into runtime.Object) error {
+// copyInto copies a stored object into the object of a caller.
+func (s *store) copyInto(r record, into runtime.Object) error {
 	object, err := s.copyOut(r.object, r.revision)
 	if err == nil && into != nil {
 		reflect.ValueOf(into).Elem().Set(reflect.ValueOf(object).Elem())
@@ -32,7 +32,7 @@ func (s *store) Create(_ context.Context, key string, object, out runtime.Object
 	if !ok {
 		return storage.NewKeyExistsError(key, 0)
 	}
-	return s.give(r, out)
+	return s.copyInto(r, out)
 }
 
 // Get implements storage.Interface.
@@ -40,7 +40,7 @@ func (s *store) Get(_ context.Context, key string, opts storage.GetOptions, into
 	r, ok := s.memory.get(key)
 	switch {
 	case ok:
-		return s.give(r, into)
+		return s.copyInto(r, into)
 	case opts.IgnoreNotFound:
 		return runtime.SetZeroValue(into)
 	}
@@ -102,7 +102,7 @@ func (s *store) tryUpdate(
 	current := s.newOne()
 	switch {
 	case there:
-		if err := s.give(old, current); err != nil {
+		if err := s.copyInto(old, current); err != nil {
 			return err
 		}
 	case !ignoreNotFound:
@@ -125,7 +125,7 @@ func (s *store) tryUpdate(
 	if !ok {
 		return errOvertaken
 	}
-	return s.give(now, destination)
+	return s.copyInto(now, destination)
 }
 
 // Delete implements storage.Interface.
@@ -149,7 +149,7 @@ func (s *store) Delete(
 			return err
 		}
 		if gone, ok := s.memory.put(key, old.revision, nil); ok {
-			return s.give(record{old.object, gone.revision}, out)
+			return s.copyInto(record{old.object, gone.revision}, out)
 		}
 	}
 }

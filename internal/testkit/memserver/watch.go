@@ -46,7 +46,7 @@ func (s *store) Watch(ctx context.Context, key string, opts storage.ListOptions)
 	switch {
 	case initial || since == 0:
 		for _, r := range m.belowLocked(key) {
-			w.tell(Change{key: key, revision: r.revision, After: r.object})
+			w.addEvent(Change{key: key, revision: r.revision, After: r.object})
 		}
 	case since < m.oldest:
 		expired := apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", since, m.oldest)).Status()
@@ -54,7 +54,7 @@ func (s *store) Watch(ctx context.Context, key string, opts storage.ListOptions)
 	default:
 		for _, c := range m.history {
 			if c.revision > since {
-				w.hear(c)
+				w.onChange(c)
 			}
 		}
 	}
@@ -66,14 +66,14 @@ func (s *store) Watch(ctx context.Context, key string, opts storage.ListOptions)
 	return w, nil
 }
 
-func (w *watcher) hear(c Change) {
+func (w *watcher) onChange(c Change) {
 	if c.key == w.key || !w.exact && strings.HasPrefix(c.key, w.key) {
-		w.tell(c)
+		w.addEvent(c)
 	}
 }
 
-// tell adds the event that a change is to an observer of the objects that match the predicate.
-func (w *watcher) tell(c Change) {
+// addEvent adds the event that a change is to an observer of the objects that match the predicate.
+func (w *watcher) addEvent(c Change) {
 	before, had := w.visible(c.Before, c.revision)
 	after, has := w.visible(c.After, c.revision)
 	switch {
@@ -129,7 +129,7 @@ func (w *watcher) take() []watch.Event {
 }
 
 func (w *watcher) run(ctx context.Context) {
-	defer w.leave()
+	defer w.unsubscribe()
 	for {
 		for _, e := range w.take() {
 			select {
@@ -146,7 +146,7 @@ func (w *watcher) run(ctx context.Context) {
 	}
 }
 
-func (w *watcher) leave() {
+func (w *watcher) unsubscribe() {
 	close(w.out)
 	w.store.memory.mu.Lock()
 	defer w.store.memory.mu.Unlock()

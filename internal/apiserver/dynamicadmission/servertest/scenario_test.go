@@ -110,7 +110,7 @@ func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 	t.Helper()
 	switch d.Cmd {
 	case "webhook":
-		s.hooks.set(d.CmdArgs[0].Key, strings.Split(d.Input, "\n"))
+		s.hooks.setAnswers(d.CmdArgs[0].Key, strings.Split(d.Input, "\n"))
 		return ""
 	case "config":
 		s.configure(t, d.Input)
@@ -287,7 +287,7 @@ func (s *scenario) configure(t *testing.T, text string) {
 		}
 		s.markers++
 		name := fmt.Sprintf("%s-marker-%d", s.ns, s.markers)
-		s.hooks.set("/"+name, []string{"allow"})
+		s.hooks.setAnswers("/"+name, []string{"allow"})
 		s.mustCreate(t, strings.ReplaceAll(manifest, "$MARKER", name))
 		probe := s.objects(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m, namespace: default, labels: {marker: "+name+"}}")[0]
 		err := wait.PollUntilContextTimeout(

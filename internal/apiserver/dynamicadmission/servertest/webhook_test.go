@@ -29,7 +29,7 @@ type webhookServer struct {
 func newWebhookServer(t *testing.T) *webhookServer {
 	t.Helper()
 	s := &webhookServer{answers: map[string][]string{}}
-	s.Server = httptest.NewTLSServer(http.HandlerFunc(s.review))
+	s.Server = httptest.NewTLSServer(http.HandlerFunc(s.respond))
 	t.Cleanup(s.Server.Close)
 	return s
 }
@@ -41,7 +41,7 @@ func (s *webhookServer) bundle() string {
 	)
 }
 
-func (s *webhookServer) set(path string, answer []string) {
+func (s *webhookServer) setAnswers(path string, answer []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answers[path] = answer
@@ -56,7 +56,7 @@ func (s *webhookServer) takeCalls() []string {
 	return out
 }
 
-func (s *webhookServer) review(w http.ResponseWriter, r *http.Request) {
+func (s *webhookServer) respond(w http.ResponseWriter, r *http.Request) {
 	var review admissionv1.AdmissionReview
 	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)

@@ -51,7 +51,7 @@ func TestLimit(t *testing.T) {
 	if n := w.count(writes); n != 2*namespaces+2 { // the dry run, and the new namespace
 		t.Errorf("%d requests, want two a namespace and two more", n)
 	}
-	if more := w.before(fresh, writes) - already; more > namespaces/2 { // of 160 or so that were left
+	if more := w.countBefore(fresh, writes) - already; more > namespaces/2 { // of 160 or so that were left
 		t.Errorf("the new namespace came after %d other requests", more)
 	}
 	if least := time.Duration(2*namespaces-burst) * time.Second / qps; took < least*9/10 {

@@ -112,9 +112,9 @@ func (w *wire) count(which func(call) bool) int {
 	return n
 }
 
-// before returns the number of requests for which is returns true and that were sent before the
+// countBefore returns the number of requests for which is returns true and that were sent before the
 // first one to namespace.
-func (w *wire) before(namespace string, which func(call) bool) int {
+func (w *wire) countBefore(namespace string, which func(call) bool) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n := 0
