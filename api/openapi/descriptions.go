@@ -178,18 +178,18 @@ func templateTexts() texts {
 
 func placementTexts() texts {
 	return texts{
-		"dev.allot.placement.v1alpha1.Placement": {
+		"dev.allot.placement.v1alpha2.Placement": {
 			"": "Placement binds pods of one namespace to nodes: all of them or none. It is created, and never stored. A user needs " +
 				"the permission to create pods/binding for each pod in addition.",
 			"metadata": objectMetaText,
 			"spec":     "What is written.",
 			"status":   "The result. It is set by the server.",
 		},
-		"dev.allot.placement.v1alpha1.PlacementSpec": {
+		"dev.allot.placement.v1alpha2.PlacementSpec": {
 			"":     "PlacementSpec is what a Placement writes.",
 			"pods": "The pods and their nodes, at most 10,000, each pod once.",
 		},
-		"dev.allot.placement.v1alpha1.PodPlacement": {
+		"dev.allot.placement.v1alpha2.PodPlacement": {
 			"":         "PodPlacement is a pod and the node to which it is bound.",
 			"name":     "The name of the pod.",
 			"uid":      "The UID of the pod. If it is set, another pod with the name is a conflict.",
@@ -197,12 +197,12 @@ func placementTexts() texts {
 			"resourceVersion": "The version of the pod on which the decision was made. If it is set, any change of the pod since then is a " +
 				"conflict.",
 		},
-		"dev.allot.placement.v1alpha1.PlacementStatus": {
+		"dev.allot.placement.v1alpha2.PlacementStatus": {
 			"": "PlacementStatus is the result of a Placement.",
 			"unbound": "The pods that were not bound, because they were deleted or bound by another client after the Placement was " +
 				"accepted.",
 		},
-		"dev.allot.placement.v1alpha1.UnboundPod": {
+		"dev.allot.placement.v1alpha2.UnboundPod": {
 			"":        "UnboundPod is a pod that changed after the Placement was accepted.",
 			"name":    "The name of the pod.",
 			"message": "The reason why the pod was not bound.",

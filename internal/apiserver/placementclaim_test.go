@@ -46,7 +46,7 @@ func TestClaimsOfPlacements(t *testing.T) {
 
 func newPlacementWorld(t *testing.T, cfg *rest.Config) *placementWorld {
 	t.Helper()
-	w := &placementWorld{t: t, c: clientset(t, cfg), set: setOf(t, cfg), ns: unique("placements")}
+	w := &placementWorld{t: t, c: clientset(t, cfg), set: setOf(t, cfg), ns: uniqueName("placements")}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.ns}}
 	if _, err := w.c.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func testPlacementCreatesClaims(t *testing.T, w *placementWorld, n int) {
 	}
 	defer watch.Stop()
 	for range n {
-		event := within(t, watch.ResultChan())
+		event := receiveInTime(t, watch.ResultChan())
 		claim := event.Object.(*resourcev1.ResourceClaim)
 		if event.Type != "ADDED" || claim.Status.Allocation == nil || len(claim.Status.ReservedFor) != 1 ||
 			claim.UID == "" || claim.CreationTimestamp.IsZero() {
@@ -254,7 +254,7 @@ func testClaimsOfAPlacementAreValidated(t *testing.T, w *placementWorld) {
 // exactly one of both is written, and with the placement all of it.
 func testPlacementBesideCreationOfItsClaims(t *testing.T, w *placementWorld) {
 	for round := range 20 {
-		w.ns = unique("race")
+		w.ns = uniqueName("race")
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.ns}}
 		if _, err := w.c.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)

@@ -39,6 +39,18 @@ func (l *loop) runAfter(delay time.Duration, fn message) {
 	l.clock.AfterFunc(delay, func() { l.feed.Enqueue(fn) })
 }
 
+// finishLater looks for the victims of an eviction that failed after they got their condition, so
+// that it is completed. The events by which the scheduler received the conditions may have passed.
+func (l *loop) finishLater(pods []*model.Pod) {
+	l.runAfter(lastRetry, func() []model.Topic {
+		topics := make([]model.Topic, len(pods))
+		for i, pod := range pods {
+			topics[i] = model.Topic{Kind: model.TopicPod, Key: pod.Key}
+		}
+		return topics
+	})
+}
+
 // giveBackAll deallocates unused claims and returns those that are free now.
 func (l *loop) giveBackAll(ctx context.Context, unused []holding.Claim) ([]*resource.ResourceClaim, error) {
 	var seen []*resource.ResourceClaim

@@ -103,18 +103,6 @@ func (s *Scheduler) evictFor(ctx context.Context, key model.UnitKey, e *eviction
 	})
 }
 
-// finishLater looks for the victims of an eviction that failed after they got their condition, so
-// that it is completed. The events by which the scheduler received the conditions may have passed.
-func (s *Scheduler) finishLater(pods []*model.Pod) {
-	s.runAfter(lastRetry, func() []model.Topic {
-		topics := make([]model.Topic, len(pods))
-		for i, pod := range pods {
-			topics[i] = model.Topic{Kind: model.TopicPod, Key: pod.Key}
-		}
-		return topics
-	})
-}
-
 // startEviction writes an eviction concurrently. failed is called if that does not succeed.
 func (s *Scheduler) startEviction(ctx context.Context, e *eviction, failed func()) {
 	s.evicting.add(e)
@@ -164,7 +152,5 @@ func (s *Scheduler) finishEviction(ctx context.Context, pod *model.Pod) {
 			e.groups = append(e.groups, group)
 		}
 	}
-	s.startEviction(ctx, e, func() {
-		s.runAfter(lastRetry, func() []model.Topic { return []model.Topic{{Kind: model.TopicPod, Key: pod.Key}} })
-	})
+	s.startEviction(ctx, e, func() { s.finishLater([]*model.Pod{pod}) })
 }
