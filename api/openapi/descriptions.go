@@ -179,14 +179,18 @@ func templateTexts() texts {
 func placementTexts() texts {
 	return texts{
 		"dev.allot.placement.v1alpha2.Placement": {
-			"": "Placement binds pods of one namespace to nodes: all of them or none. It is created, and never stored. A user needs " +
-				"the permission to create pods/binding for each pod in addition.",
+			"": "Placement creates ResourceClaims with their allocations and binds pods of one namespace to nodes: all of them or " +
+				"none. It is created, and never stored. A user needs in addition the permission to create pods/binding for each pod, " +
+				"and for claims the permissions to create them and to update resourceclaims/status.",
 			"metadata": objectMetaText,
-			"spec":     "What is written.",
+			"spec":     "The claims and binds to write.",
 			"status":   "The result. It is set by the server.",
 		},
 		"dev.allot.placement.v1alpha2.PlacementSpec": {
-			"":     "PlacementSpec is what a Placement writes.",
+			"": "PlacementSpec has the writes of a Placement.",
+			"claims": "The ResourceClaims to create, at most 500, each with its allocation and its consumers in the status. They are " +
+				"created before the pods are bound. A claim that exists is a conflict, unless it was created by an earlier attempt of " +
+				"the same request.",
 			"pods": "The pods and their nodes, at most 10,000, each pod once.",
 		},
 		"dev.allot.placement.v1alpha2.PodPlacement": {

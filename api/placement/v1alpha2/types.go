@@ -30,13 +30,13 @@ type Placement struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// Spec is what is written.
+	// Spec has the claims and binds to write.
 	Spec PlacementSpec `json:"spec,omitempty,omitzero" protobuf:"bytes,2,opt,name=spec"`
 	// Status is the result. It is set by the server.
 	Status PlacementStatus `json:"status,omitempty,omitzero" protobuf:"bytes,3,opt,name=status"`
 }
 
-// PlacementSpec is what a Placement writes.
+// PlacementSpec has the writes of a Placement.
 type PlacementSpec struct {
 	// Claims are the ResourceClaims to create, each with its allocation and its consumers in the
 	// status. They are created before the pods are bound. A claim that exists already is a conflict,
