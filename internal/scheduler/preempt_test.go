@@ -410,6 +410,36 @@ func TestHolderWithoutNodeIsPreemptedLater(t *testing.T) {
 	}
 }
 
+// The holder of the device that is needed gets its node later, as above, and there is a group
+// without pods whose device does not help.
+func TestHolderWithoutNodeIsPreemptedDespiteAnIdleGroup(t *testing.T) {
+	s := newServer(t)
+	s.addNode("n1", 4, 1)
+	s.addFabric(1)
+	s.addGang("idle", 1, "gpu")
+	s.addClaim("gpu", 1)
+	s.addPod("idle-0", "idle", ofGroup("gpu"))
+	start(t, s).pass(time.Second)
+	s.deletePod("idle-0")
+	s.addClaimOf("net", "low", 1)
+	s.addPod("low", "", priority(1000), own("low"))
+	start(t, s).pass(time.Second) // the claim has its device, which is not ready
+	if s.device("gpu") == "" || s.device("low") == "" || len(s.bound("low")) > 0 {
+		t.Fatalf("devices %q and %q, bound %v", s.device("gpu"), s.device("low"), s.bound("low"))
+	}
+	s.addClaimOf("net", "high", 1)
+	s.addPod("high", "", priority(2000), own("high"))
+	x := start(t, s)
+	x.pass(time.Second)
+	s.report("low", attached, metav1.ConditionTrue)
+	x.pass(time.Second)
+	s.end(s.going()...)
+	x.pass(time.Second)
+	if low, ok := s.objects.pods.Get(ns, "low"); ok {
+		t.Errorf("the holder stays, on node %q: %s", low.Spec.NodeName, s.message("high"))
+	}
+}
+
 // A victim hears once that it was chosen, also when the answer to that was lost and the cache is
 // behind.
 func TestVictimIsMarkedOnce(t *testing.T) {

@@ -83,7 +83,9 @@ func (e *Evaluator) search(unit *model.Unit, reasons *reason.Reasons, in Input) 
 		return nil
 	case result != nil:
 		reasons.Preemption = &reason.PreemptionResult{Leaving: result.Pods(), Waits: true}
-	case pool.pods > 0:
+	case pool.pods == 0:
+		addPreemptionTopics(reasons, e.state, unit) // only groups without pods have devices
+	default:
 		addPreemptionTopics(reasons, e.state, unit)
 		reasons.Preemption = &reason.PreemptionResult{Pods: pool.pods, Undecided: p.stepsLeft <= 0}
 		if p.stepsLeft > 0 {
