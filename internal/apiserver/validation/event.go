@@ -19,8 +19,8 @@ const (
 	maxEventMessage = 1024
 )
 
-// ValidateEvent checks a new event of the core group. Its name starts with the name of any object, and therefore need
-// not be a DNS name. Its finalizers need no domain.
+// ValidateEvent checks a new event of the core group. Its name starts with the name of any object,
+// and therefore need not be a DNS name. Its finalizers need no domain.
 func ValidateEvent(event *corev1.Event) field.ErrorList {
 	return orMetadata(eventContent(event),
 		func() field.ErrorList { return objectMeta(&event.ObjectMeta, namespaced, pathName) })

@@ -60,7 +60,9 @@ type comparison struct {
 }
 
 func (c *comparison) add(what, where, text string) {
-	c.out = append(c.out, Difference{Kind: c.request.GroupKind(), Verb: c.request.Verb, What: what, Where: where, Text: text})
+	c.out = append(c.out, Difference{
+		Kind: c.request.GroupKind(), Verb: c.request.Verb, What: what, Where: where, Text: text,
+	})
 }
 
 // refusals compares the causes for which one or both refuse the request.

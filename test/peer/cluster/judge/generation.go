@@ -2,35 +2,20 @@ package judge
 
 import (
 	"encoding/json"
-	"reflect"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	defaults "k8s.io/kubernetes/pkg/apis/networking/v1"
 )
 
-// sameWithoutEmptyLists reports whether the old and the new spec of a request differ only in lists
-// that are empty and not there.
-func (r Request) sameWithoutEmptyLists() bool {
-	var old, changed map[string]any
+// sameNetworkPolicy reports whether the old and the new NetworkPolicy of a request have the same
+// spec with its defaults, apart from lists and maps that are empty in one and absent in the other.
+func (r Request) sameNetworkPolicy() bool {
+	var old, changed networkingv1.NetworkPolicy
 	if json.Unmarshal(r.Old, &old) != nil || json.Unmarshal(r.New, &changed) != nil {
 		return false
 	}
-	return reflect.DeepEqual(withoutEmptyLists(old["spec"]), withoutEmptyLists(changed["spec"]))
-}
-
-func withoutEmptyLists(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := map[string]any{}
-		for key, value := range v {
-			if list, ok := value.([]any); value != nil && (!ok || len(list) > 0) {
-				out[key] = withoutEmptyLists(value)
-			}
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = withoutEmptyLists(v[i])
-		}
-		return out
-	}
-	return v
+	defaults.SetObjectDefaults_NetworkPolicy(&old)
+	defaults.SetObjectDefaults_NetworkPolicy(&changed)
+	return equality.Semantic.DeepEqual(old.Spec, changed.Spec)
 }

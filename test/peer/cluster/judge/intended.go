@@ -87,11 +87,11 @@ func Intended() []Rule {
 			},
 		},
 		{
-			Name:   "an empty list in place of none is no change of a NetworkPolicy",
+			Name:   "an empty list or map in place of none is no change of a NetworkPolicy",
 			Listed: "`metadata.generation` of NetworkPolicies",
 			Holds: func(d Difference, r Request) bool {
 				return r.Kind == "NetworkPolicy" && r.Verb == "update" && d.What == "object" &&
-					d.at("metadata.generation") && r.sameWithoutEmptyLists()
+					d.at("metadata.generation") && r.sameNetworkPolicy()
 			},
 		},
 		{
@@ -175,7 +175,8 @@ func concernsTreeClaims(d Difference, r Request) bool {
 	// Before the field is the type of the cause, or the version of the object.
 	_, field, _ := strings.Cut(d.Where, " ")
 	field = strings.TrimPrefix(field, ".")
-	return treeClaim.MatchString(field) && (r.Kind == "CompositePodGroup" || strings.Contains(field, "compositePodGroupTemplates"))
+	return treeClaim.MatchString(field) &&
+		(r.Kind == "CompositePodGroup" || strings.Contains(field, "compositePodGroupTemplates"))
 }
 
 // concernsIntendedConsumers reports whether a difference is about spec.reservedFor or
