@@ -127,10 +127,10 @@ func (t *Tracker) Resolve(owner types.UID, live []metav1.Object) {
 	delete(t.doubts, owner)
 	for _, obj := range live {
 		delete(d.deleted, obj.GetUID())
-		t.record(owner, obj, write{live: true, version: version(obj), since: since})
+		t.store(owner, obj, write{live: true, version: version(obj), since: since})
 	}
 	for _, obj := range d.deleted {
-		t.record(owner, obj, write{deleted: true, since: since})
+		t.store(owner, obj, write{deleted: true, since: since})
 	}
 }
 
