@@ -128,16 +128,22 @@ func newPod(t *testing.T, namespace, name, template string) {
 	must(typed.CoreV1().Pods(namespace).Create(t.Context(), p, metav1.CreateOptions{}))(t)
 }
 
-// claimOf waits for the claim of a pod, and returns it.
-func claimOf(t *testing.T, namespace, pod string) *resourcev1.ResourceClaim {
+// claimOf waits for the claim of a pod, and returns it. The status of a pod may name it before it exists.
+func claimOf(t *testing.T, namespace, pod string) (claim *resourcev1.ResourceClaim) {
 	t.Helper()
-	name := ""
 	eventually(t, "pod "+pod+" has its claim", func() bool {
 		p := must(typed.CoreV1().Pods(namespace).Get(t.Context(), pod, metav1.GetOptions{}))(t)
-		if s := p.Status.ResourceClaimStatuses; len(s) == 1 && s[0].ResourceClaimName != nil {
-			name = *s[0].ResourceClaimName
+		s := p.Status.ResourceClaimStatuses
+		if len(s) != 1 || s[0].ResourceClaimName == nil {
+			return false
 		}
-		return name != ""
+		var err error
+		name := *s[0].ResourceClaimName
+		claim, err = typed.ResourceV1().ResourceClaims(namespace).Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+		return err == nil
 	})
-	return must(typed.ResourceV1().ResourceClaims(namespace).Get(t.Context(), name, metav1.GetOptions{}))(t)
+	return claim
 }
