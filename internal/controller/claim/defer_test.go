@@ -71,3 +71,26 @@ func TestClaimsAreLeftToTheScheduler(t *testing.T) {
 		})
 	}
 }
+
+// A pod that the scheduler tried in vain gets its claims when it gets the condition, and not only
+// when the scheduler's time is over.
+func TestClaimsOfAPodThatBeginsToWait(t *testing.T) {
+	w := newWorld()
+	w.controller.scheduler = "default-scheduler"
+	parsed := parse(t, "template x\npod p uid=1 claims=a:template/x")
+	pod := parsed.Pods[0]
+	pod.Spec.SchedulerName, pod.CreationTimestamp = "default-scheduler", metav1.NewTime(w.clock.Now())
+	pod.Status.ResourceClaimStatuses = claims.KnownClaims(pod, nil, func(string) bool { return true })
+	w.put(parsed)
+	w.work()
+	if created := len(w.claims.live); created != 0 {
+		t.Fatalf("%d claims before the pod was tried", created)
+	}
+	waiting := pod.DeepCopy()
+	waiting.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse}}
+	w.pods.put(waiting)
+	w.work()
+	if created := len(w.claims.live); created != 1 {
+		t.Errorf("%d claims, want 1; %v", created, w.log)
+	}
+}

@@ -35,7 +35,8 @@ func (c *Controller) onPod(before, after *core.Pod) {
 	if before != nil && podChanged(before, after) {
 		c.releaseDeleted(before) // which may name other claims now
 	}
-	if len(after.Spec.ResourceClaims) > 0 && (before == nil || podChanged(before, after)) {
+	changed := before == nil || podChanged(before, after) || beganToWait(before, after)
+	if changed && len(after.Spec.ResourceClaims) > 0 {
 		if before == nil {
 			c.waitSince.start(keyOf(Pod, after))
 		}
@@ -48,6 +49,10 @@ func podChanged(before, after *core.Pod) bool {
 	return before.Spec.NodeName != after.Spec.NodeName ||
 		!apiequality.Semantic.DeepEqual(before.Status.ResourceClaimStatuses, after.Status.ResourceClaimStatuses)
 }
+
+// beganToWait reports whether the pod was not scheduled, so that its claims are not left to the
+// scheduler any more.
+func beganToWait(before, after *core.Pod) bool { return !hasWaited(before) && hasWaited(after) }
 
 // onGroup handles a change in the cache of PodGroups.
 func (c *Controller) onGroup(before, after *scheduling.PodGroup) {
